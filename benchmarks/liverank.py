@@ -69,15 +69,15 @@ def ranked(folder: Path) -> dict[str, float]:
     """Return what the three ranks of the graph in `folder` take: seconds, and bytes at the peak."""
     old = OldDataset(np.load(folder / "indptr.npy"), np.load(folder / "indices.npy"))
     ranks = LiveRanks(old, 1, tolerance=TOLERANCE)
-    tested = ranks.training("random", SAMPLE)
+    tested = ranks.choose_training("random", SAMPLE)
     active = np.random.default_rng(2).random(SAMPLE) < ACTIVE
     begin, busy = time.perf_counter(), time.process_time()
     _ = ranks.spread
     ready = time.perf_counter()
-    scores: dict[str, NDArray[Any]] = ranks.adaptives(tested, active)
+    scores: dict[str, NDArray[Any]] = ranks.score_all_adaptive(tested, active)
     done, work = time.perf_counter(), time.process_time() - busy
     for rank in ("pagerank", "pa", "pa+-"):
-        ranks.ordered(rank, scores[rank], tested)
+        ranks.order_by(rank, scores[rank], tested)
     ordered = time.perf_counter()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
     return {"ready": ready - begin, "ranks": done - ready, "work": work, "orders": ordered - done, "peak": peak}

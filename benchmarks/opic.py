@@ -66,4 +66,4 @@ def _best(importance: Floats) -> set[int]:
 
 
 def _leak(cash: Cash) -> float:
-    return abs(cash.total() - 1.0)
+    return abs(cash.sum_cash() - 1.0)

@@ -53,6 +53,6 @@ def _replayed(graph: Path, seeds: Path, estimator: str) -> dict[str, Any]:
 
 def _touched(folder: Path, asked: list[int]) -> str:
     graph = read(folder)
-    targets = np.concatenate([graph.out(node)[0] for node in asked])
+    targets = np.concatenate([graph.list_links(node)[0] for node in asked])
     frontier = len(np.setdiff1d(targets, asked))
     return f"{len(targets) / 1e6:.1f} M links, {frontier / 1e6:.1f} M nodes in the frontier"

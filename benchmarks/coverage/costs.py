@@ -59,7 +59,7 @@ def find_ranges(place: Place, seed: int, steps: int = STEPS) -> Iterator[Shown]:
                 needs.add(one, read=brought > 0)
                 for done, end in CASES:
                     if n == done >= enough and end <= len(needed):
-                        low, high, truth = _judged(needs.ahead(end - done, enough), needed[:end], done)
+                        low, high, truth = _judged(needs.estimate_range(end - done, enough), needed[:end], done)
                         at = f"{done} done, {end - done} ahead"
                         yield Shown(f"{what}, {pages} an account", place.title, at, low, high, truth)
 

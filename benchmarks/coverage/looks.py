@@ -45,8 +45,8 @@ class Drawn:
 
     def pick(self, frontier: Ranked, size: int, n: int) -> Scored:
         """Return `size` rows that are drawn, and their scores."""
-        rows, scores = frontier.all(n)
-        depth = frontier.depth(rows) if self.nearest else np.zeros(len(rows))
+        rows, scores = frontier.list_all(n)
+        depth = frontier.get_depth(rows) if self.nearest else np.zeros(len(rows))
         order = np.lexsort((draw_uniform(self.seed, f"steered {n}", 0, len(rows)), depth))[:size]
         return rows[order], scores[order]
 

@@ -103,7 +103,7 @@ def make_pages(title: str, world: DatasetWorld, check: int = CHECK) -> Dataset:
 
 def walk(one: Dataset, seed: int) -> Iterator[Shown]:
     """Yield what a run that tests all shows on its way."""
-    crawl = Refresh(replace(one.how, fraction=None), seed, old=one.world.old())
+    crawl = Refresh(replace(one.how, fraction=None), seed, old=one.world.make_old_dataset())
     for length in LENGTHS:
         crawl.steps = round(length * one.world.size)
         for _ in drive(crawl, one.world, 1_000):
@@ -113,7 +113,7 @@ def walk(one: Dataset, seed: int) -> Iterator[Shown]:
 
 def stop(one: Dataset, seed: int) -> tuple[Refresh, End]:
     """Return a crawl that has stopped by the bound, and where the estimate would have stopped it."""
-    crawl, early = Refresh(one.how, seed, old=one.world.old()), None
+    crawl, early = Refresh(one.how, seed, old=one.world.make_old_dataset()), None
     for _ in drive(crawl, one.world, WIDTH):
         if early is None and not crawl.view.awaits and judge(crawl.estimate(), FRACTION, ESTIMATE).reached:
             early = find_end(one, crawl)
@@ -154,6 +154,6 @@ def describe_stops(one: Dataset, bounds: Sequence[End], estimates: Sequence[End]
 
 def order(one: Dataset) -> NDArray[np.int64]:
     """Return the order of a dataset without a random sample, by the first seed."""
-    ranks = LiveRanks(one.world.old(), 0, tolerance=TOLERANCE)
-    first = ranks.training(one.how.training, one.how.z)
+    ranks = LiveRanks(one.world.make_old_dataset(), 0, tolerance=TOLERANCE)
+    first = ranks.choose_training(one.how.training, one.how.z)
     return np.concatenate([first, ranks.order(one.how.rank, first, one.world.active[first])])

@@ -43,7 +43,7 @@ class Lowest:
 
     def pick(self, frontier: Ranked, size: int, n: int) -> Scored:
         """Return the `size` lowest rows, lowest first, and their scores."""
-        rows, scores = frontier.all(n)
+        rows, scores = frontier.list_all(n)
         chosen = choose_greedily(-scores, size)
         return rows[chosen], scores[chosen]
 
@@ -87,7 +87,7 @@ class Expecting:
         assert isinstance(frontier, Ranking)
         assert size == 1
         rows = frontier.graph.frontier()
-        value, depth = self.beta[frontier.graph.nodes(rows)], frontier.depth(rows)
+        value, depth = self.beta[frontier.graph.nodes(rows)], frontier.get_depth(rows)
         self.chance.append(float(value.mean()))
         self.nearest.append(float(value[depth == depth.min()].mean()))
         return self.strategy.pick(frontier, size, n)

@@ -130,8 +130,8 @@ def whole(crawl: Sample, place: Place) -> Ints:
         walker.why = walker.why or "over"  # only the lists matter from here
     while True:
         on = np.frombuffer(bytes(lists.on), np.bool_)
-        owner, codes = lists.entries()
-        unread = np.unique(codes[on[owner] & (lists.places(codes >> 1) == UNREAD)] >> 1).tolist()
+        owner, codes = lists.list_entries()
+        unread = np.unique(codes[on[owner] & (lists.find_places(codes >> 1) == UNREAD)] >> 1).tolist()
         if not unread:
             return gather_evidence(crawl.walks).found
         each = enumerate(product(unread, (Act.WALK, Act.INWARD)), crawl.picks)
@@ -151,7 +151,7 @@ def questions(place: Place, within: Flags, first: int, seed: int) -> Asked:
     for name, flags in held.items():
         linked[name] = flags.copy()
         for one in np.flatnonzero(flags).tolist():
-            linked[name][place.world.graph.out(one)[0]] = True
+            linked[name][place.world.graph.list_links(one)[0]] = True
     around = int(np.random.default_rng(seed).choice(np.flatnonzero(within)))
     corner = ball(place, within, around, round(0.2 * int(within.sum())), out=False)
     return Asked(held, linked, draw_uniform(seed, "part", 0, size) < 1.0 / 3.0, corner)
@@ -175,9 +175,9 @@ def ball(place: Place, within: Flags, first: int, count: int, *, out: bool) -> F
         while found[one]:
             one = line.pop(0) if line else next(rest)
         found[one] = True
-        others = graph.out(one)[0].tolist()
+        others = graph.list_links(one)[0].tolist()
         if not out:
-            others += place.source.back.out(one)[0].tolist()
+            others += place.source.back.list_links(one)[0].tolist()
         line += [other for other in others if within[other] and not found[other]]
     return found
 
@@ -188,8 +188,16 @@ def answers(place: Place, look: Look, topic: Ints, asked: Asked) -> Iterator[Sho
         yield from _audited(place, look, topic, asked, name)
     node, seen, outs = look.seen.rows.node, look.seen, count_out_degrees(place.world).astype(np.float64)
     for name, flags in (("a third of the accounts", asked.part), ("a corner of the topic", asked.corner)):
-        yield _shown(f"share: {name}", place, look, seen.series().share(flags[node]), float(flags[topic].mean()))
-    yield _shown("mean: links of an account", place, look, seen.series().mean(outs[node]), float(outs[topic].mean()))
+        yield _shown(
+            f"share: {name}", place, look, seen.make_series().estimate_share(flags[node]), float(flags[topic].mean())
+        )
+    yield _shown(
+        "mean: links of an account",
+        place,
+        look,
+        seen.make_series().estimate_mean(outs[node]),
+        float(outs[topic].mean()),
+    )
     yield from _bars(place, look, topic, outs)
     yield from _linked(place, look, topic, outs)
 

@@ -149,7 +149,7 @@ def _species() -> Place:
 
 
 def _told(title: str, world: PageWorld, name: str) -> Place:
-    topic = world.topic(name)
+    topic = world.find_topic(name)
     return Place(title, world, topic, world.domain, WalkedSource(world, topic.on, InlinkSearch(1.0, NEWEST)))
 
 

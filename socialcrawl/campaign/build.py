@@ -74,12 +74,12 @@ class Pace:
     def __call__(self) -> int:
         """Return the refresh rate r of Algorithm 1 (Gouriten et al., section 3)."""
         if self.chosen is None:
-            self.chosen = read_refresh_rate(self.store.connection, self.store.campaign) or self._measured()
+            self.chosen = read_refresh_rate(self.store.connection, self.store.campaign) or self._measure()
         return self.chosen or 1
 
-    def _measured(self) -> int | None:
+    def _measure(self) -> int | None:
         """Return what the replies so far say, once the seeds are done; None while they say too little."""
-        if self.seeds.due(1, lambda _: 1)[1]:
+        if self.seeds.choose_next(1, lambda _: 1)[1]:
             return None
         latency = find_planning_latency(read_latencies(self.store.connection, self.store.campaign))
         rules = [self.policy.get_endpoint(self.timeline).get_rules(credential.kind) for credential in self.credentials]
@@ -133,11 +133,11 @@ class Campaign:
         """Whether it waits out failures of the server."""
         return self.planner.backoff.since is not None
 
-    def hungry(self) -> None:
+    def claim_windows(self) -> None:
         """Claim a share of the windows that others use too."""
         self.member.claim_share()
 
-    def idle(self) -> None:
+    def release_windows(self) -> None:
         """Leave the windows to the others for now."""
         self.member.drop_claim()
 
@@ -194,7 +194,7 @@ def build(
         store, lease = _open_store(plan, allowed, clock.now(), change=change)
         undo.pop_all()
     _introduce(member, plan, allowed, store)
-    store.note = allowed.noting(member.ledger, planner.window_sets.find_longest_window() + LAG)
+    store.note = allowed.make_recorder(member.ledger, planner.window_sets.find_longest_window() + LAG)
     along = read_query_history(store.connection, store.campaign, plan.queries)
     names = store.enlist(plan.usernames, clock.now())
     source, ahead = _make_source(plan, along.texts, store, clock.now)
@@ -245,8 +245,8 @@ def _introduce(member: Membership, plan: Plan, allowed: CampaignAccess, store: S
     """Tell a campaign's part in shared windows how its ledger is called, and who else uses its tokens."""
     siblings = Siblings(store, allowed, plan.policy, plan.settings.limits.cycle_day)
     member.set_ledger(siblings.name_ledger(plan.settings.name))
-    member.read_elsewhere = lambda since: unite(siblings.sent(since), allowed.elsewhere(since))
-    member.read_cycles = siblings.cycles
+    member.read_elsewhere = lambda since: unite(siblings.list_sent(since), allowed.read_journals(since))
+    member.read_cycles = siblings.read_cycles
 
 
 def _attend(watcher: Watcher, kind: CrawlKind, crawl: Crawling, store: SqlStore, now: Callable[[], float]) -> Watcher:

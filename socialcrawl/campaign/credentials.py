@@ -37,7 +37,7 @@ class CampaignAccess:
     leases: list[SharedLease] = field(default_factory=list, repr=False)
     journals: dict[str, TokenJournal] = field(default_factory=dict)
 
-    def noting(self, campaign: str, keep: float) -> Callable[[Grant, Reply | None], None]:
+    def make_recorder(self, campaign: str, keep: float) -> Callable[[Grant, Reply | None], None]:
         """Return what notes the requests of a campaign, and their replies, in the journals of the tokens.
 
         Args:
@@ -46,7 +46,7 @@ class CampaignAccess:
         """
         return lambda grant, reply: self.journals[grant.credential].note(campaign, grant, reply, keep)
 
-    def elsewhere(self, since: float) -> dict[str, list[SentRequest]]:
+    def read_journals(self, since: float) -> dict[str, list[SentRequest]]:
         """Return what each campaign has sent with these tokens since an instant, as the journals tell.
 
         Raises:

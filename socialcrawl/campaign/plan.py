@@ -92,7 +92,7 @@ class Plan:
         return kind_of(self.settings)
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """How it goes on, for people: how many steps, and who chooses them."""
         return self.kind.describe(self.settings)
 
@@ -108,22 +108,22 @@ class Plan:
         return Terms(self.settings, self.topic, self.policy, self.base, self.usernames, activity=activity)
 
     @property
-    def exposed(self) -> bool:
+    def is_exposed(self) -> bool:
         """Whether the token travels unencrypted to another machine; only [source] insecure permits that."""
         return _exposes(self.settings, self.platform, self.base)
 
     @property
     def warnings(self) -> Iterator[tuple[str, str]]:
         """What a person should know before it runs: what it is about (keywords | tokens), and a sentence."""
-        yield from (("keywords", text) for text in (*self.doubts, *self._prefixes()))
-        if self.exposed:
+        yield from (("keywords", text) for text in (*self.doubts, *self._list_prefixes()))
+        if self.is_exposed:
             sent = f"[source] insecure = true: the token is sent unencrypted to {self.base}"
             yield (
                 "tokens",
                 f"{sent}, where anyone on the way can read it. Use an https:// address if the server has one",
             )
 
-    def _prefixes(self) -> Iterator[str]:
+    def _list_prefixes(self) -> Iterator[str]:
         """Iterate over the prefixes among the keywords, which searches do not know."""
         platform = self.platform
         for keyword in dict.fromkeys(self.topic.keywords) if self.queries else ():
@@ -135,7 +135,7 @@ class Plan:
                 )
 
     @property
-    def most(self) -> int | None:
+    def max_cost(self) -> int | None:
         """The most that the whole campaign can cost, in mills of a cent; None where nothing bounds it.
 
         Of an old dataset its size is not known here.
@@ -213,7 +213,7 @@ def make_plan(settings: Settings) -> Plan:
         usernames,
         _caps(settings),
         accounts,
-        settings.schedule.meant,
+        settings.schedule.schedule,
         doubts,
     )
 
@@ -273,7 +273,7 @@ def _exposes(settings: Settings, platform: Platform, base: str) -> bool:
 
 def _asked(usernames: list[str], accounts: ExcludedAccounts) -> None:
     for name in usernames:
-        if (why := accounts.why(name)) is not None:
+        if (why := accounts.find_reason(name)) is not None:
             raise SettingsError(
                 f"{name!r} is named under [seeds], and {why!r} under [accounts] excludes it: remove one of them, or "
                 "add the name to include under [accounts]."

@@ -76,7 +76,7 @@ class PolicyTable(Table):
     endpoints: dict[str, EndpointTable]
 
     @model_validator(mode="after")
-    def _pooled(self) -> "PolicyTable":
+    def _check_pools(self) -> "PolicyTable":
         for name, endpoint in self.endpoints.items():
             wrong = next((one for one in endpoint.pools if one not in self.pools), None)
             if wrong is not None:

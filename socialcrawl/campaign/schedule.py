@@ -42,7 +42,7 @@ class Cron:
     text: str
     hourly: bool
 
-    def after(self, at: float, zone: ZoneInfo) -> float | None:
+    def find_next(self, at: float, zone: ZoneInfo) -> float | None:
         """Return the first of its times later than `at` by the clocks of `zone`; None if none comes in 50 years."""
         wall = datetime.fromtimestamp(at, zone).replace(tzinfo=None)
         found: list[float] = []
@@ -82,7 +82,7 @@ def parse_cron(text: str) -> Cron:
             _check(part, field, name)
     times = _parse_with_cronsim(text)
     found = Cron(text, times is not None and len(times.hours) == 24)
-    if times is None or found.after(0.0, ZoneInfo("UTC")) is None:
+    if times is None or found.find_next(0.0, ZoneInfo("UTC")) is None:
         raise SettingsError(f"{text!r} never comes: no such month has such a day")
     return found
 
@@ -172,11 +172,11 @@ class Schedule:
         at, (begin, end) = 60 * wall.hour + wall.minute, self.between
         return begin <= at < end if begin < end else at >= begin or at < end
 
-    def closes(self, now: float) -> float | None:
+    def find_closing(self, now: float) -> float | None:
         """Return when the window of the day that is open at `now` closes; None: none is, or there is no such window."""
-        return self._turns(now) if self.between is not None and self.open(now) else None
+        return self._list_turns(now) if self.between is not None and self.open(now) else None
 
-    def next(self, now: float, last: float | None = None) -> float | None:
+    def find_begin(self, now: float, last: float | None = None) -> float | None:
         """Return when the next turn may begin, `now` or later; None: never.
 
         A time that was slept through is made up for at once, several of them by one turn; one at which the window of
@@ -188,30 +188,30 @@ class Schedule:
         """
         due: float | None = now
         if self.cron is not None:
-            due = self.cron.after(now - 1e-6 if last is None else last, parse_zone(self.timezone))
+            due = self.cron.find_next(now - 1e-6 if last is None else last, parse_zone(self.timezone))
         elif self.every is not None and last is not None:
             due = last + self.every
-        return None if due is None else self._opening(max(now, due))
+        return None if due is None else self._find_opening(max(now, due))
 
-    def ends(self, began: float) -> float | None:
+    def find_end(self, began: float) -> float | None:
         """Return when a turn that began then pauses at the latest, though it need not wait; None: nothing says so."""
         lasting = None if self.lasting is None or self.continuous else began + self.lasting
-        return min((at for at in (self.closes(began), lasting) if at is not None), default=None)
+        return min((at for at in (self.find_closing(began), lasting) if at is not None), default=None)
 
-    def resumes(self, until: float, began: float, now: float) -> float | None:
+    def find_resumption(self, until: float, began: float, now: float) -> float | None:
         """Return when a campaign goes on that has to wait at `now` until `until`, in a turn that began at `began`.
 
         That is in the same turn if it still lasts then; else in the next, which begins when both its time has come and
         the wait is over. None: never.
         """
         until = max(now, until)
-        ends = self.ends(began)
+        ends = self.find_end(began)
         if (self.continuous or self.lasting is not None) and (ends is None or until < ends) and self.open(until):
             return until
-        due = self.next(now, None if self.continuous else now)
-        return None if due is None else self._opening(max(due, until))
+        due = self.find_begin(now, None if self.continuous else now)
+        return None if due is None else self._find_opening(max(due, until))
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Return the schedule in words, for people."""
         parts = [] if self.cron is None else [f"at {self.cron.text!r}"]
         parts += [] if self.every is None else [f"every {format_span(self.every)}"]
@@ -222,10 +222,10 @@ class Schedule:
         zoned = self.cron is not None or self.between is not None
         return ", ".join(parts or ["continuous"]) + (f" ({self.timezone})" if zoned else "")
 
-    def _opening(self, now: float) -> float | None:
-        return now if self.open(now) else self._turns(now)
+    def _find_opening(self, now: float) -> float | None:
+        return now if self.open(now) else self._list_turns(now)
 
-    def _turns(self, now: float) -> float | None:
+    def _list_turns(self, now: float) -> float | None:
         """Return when the window of the day next opens or closes; four days are enough for every change of clocks."""
         place = parse_zone(self.timezone)
         today = datetime.fromtimestamp(now, place).date()

@@ -46,7 +46,7 @@ class Siblings:
         """Return what tells the ledger of a campaign of this database from all others."""
         return f"{campaign!r} ({self._database})"
 
-    def sent(self, since: float) -> dict[str, list[SentRequest]]:
+    def list_sent(self, since: float) -> dict[str, list[SentRequest]]:
         """Return what has been sent since an instant (Unix seconds) with tokens of the campaign, by ledger.
 
         Raises:
@@ -66,7 +66,7 @@ class Siblings:
             ]
         return found
 
-    def cycles(self, now: float, known: Collection[str] = ()) -> dict[str, CycleCount]:
+    def read_cycles(self, now: float, known: Collection[str] = ()) -> dict[str, CycleCount]:
         """Return what was read in the billing cycle that `now` (Unix seconds) falls in, by ledger.
 
         Args:

@@ -58,7 +58,7 @@ class TokenJournal:
             # A line begins on a new one, whatever a power cut has left of the last.
             _append(self.path, b"\n" + orjson.dumps(line))
         except OSError as error:
-            raise self._unusable(error) from error
+            raise self._explain_unusable(error) from error
 
     def read(self, since: float) -> dict[str, list[tuple[str, float, float | None]]]:
         """Return what each campaign has sent since an instant: the endpoint, when it left, and when its reply came.
@@ -68,7 +68,7 @@ class TokenJournal:
         """
         found: dict[str, dict[tuple[str, float], list[float | None]]] = {}
         with _writing:
-            lines = [*self._lines(self.old), *self._lines(self.path)]
+            lines = [*self._read_lines(self.old), *self._read_lines(self.path)]
         for campaign, endpoint, left, came in lines:
             if left < since:
                 continue
@@ -88,13 +88,13 @@ class TokenJournal:
         if self._begun is not None and self._begun <= now <= self._begun + keep:
             return
         with _writing:
-            first = next(self._lines(self.path), None)
+            first = next(self._read_lines(self.path), None)
             self._begun = now if first is None else min(now, first[2])  # the clock may have been set back
             if now > self._begun + keep:
                 self.path.replace(self.old)
                 self._begun = now
 
-    def _lines(self, path: Path) -> Iterator[Line]:
+    def _read_lines(self, path: Path) -> Iterator[Line]:
         """Return the lines of a file that are whole."""
         try:
             with path.open("rb") as file:
@@ -106,9 +106,9 @@ class TokenJournal:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise self._unusable(error) from error
+            raise self._explain_unusable(error) from error
 
-    def _unusable(self, error: OSError) -> StoreError:
+    def _explain_unusable(self, error: OSError) -> StoreError:
         return StoreError(
             f"The journal {self.path}, which says how much of a token's rate limits is used, cannot be used "
             f"({error.strerror}): free the disk, or let XDG_STATE_HOME name a folder that can be written."

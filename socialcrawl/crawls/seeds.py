@@ -53,7 +53,7 @@ class Seeds:
     def __contains__(self, node: object) -> bool:
         return node in self.asked
 
-    def due(self, size: int, width: Callable[[Act], int]) -> tuple[Act, list[Node]]:
+    def choose_next(self, size: int, width: Callable[[Act], int]) -> tuple[Act, list[Node]]:
         """Return the next act and its nodes, at most `size` requests of them; no nodes when the seeds are done."""
         for act, nodes in ((Act.SEARCH, self.queries), (Act.RESOLVE, self.unresolved)):
             if nodes:
@@ -101,7 +101,7 @@ class Seeds:
         """Whether no seed that was asked could be read."""
         return all(node in self.missing for node in self.asked)
 
-    def done(self, node: Node, missing: Unavailable | None) -> None:
+    def note_done(self, node: Node, missing: Unavailable | None) -> None:
         """Note that a seed was asked, and why it could not be read if so."""
         if missing is not None:
             self.missing[node] = missing
@@ -126,7 +126,7 @@ class Seeds:
             self.ready.append(node)
         return True
 
-    def complaint(self) -> str:
+    def explain_empty(self) -> str:
         """Return why there is nothing to start from, and what to do."""
         if any(node < 0 and why == Reason.PROTECTED for node, why in self.missing.items()):
             return (

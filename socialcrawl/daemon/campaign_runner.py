@@ -61,7 +61,7 @@ class CampaignRunner:
     def __init__(self, file: Path, settings: Settings, process: ProcessContext, elsewhere: Elsewhere) -> None:
         self.file, self.settings, self.process, self.elsewhere = file, settings, process, elsewhere
         self.monitor, self.clock = RunMonitor(process.time.now), InterruptibleClock(process.time)
-        self.schedule = settings.schedule.meant
+        self.schedule = settings.schedule.schedule
         first = self._plan_first()
         self.due = first.due
         self.running = False
@@ -83,7 +83,7 @@ class CampaignRunner:
         return self.settings.name
 
     @property
-    def known_as(self) -> str:
+    def label(self) -> str:
         """What tells it from the other campaigns of the daemon."""
         return identify_campaign(self.settings)
 
@@ -93,12 +93,12 @@ class CampaignRunner:
         return self._campaign is not None
 
     @property
-    def barred(self) -> str | None:
+    def blocking_state(self) -> str | None:
         """The state in which it may not run; None: it may."""
         return self._barred[0] if self._barred else None
 
     @property
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         """Whether it may not run for a moment."""
         return self._held
 
@@ -186,9 +186,9 @@ class CampaignRunner:
     def obey(self, wish: CampaignLease | None) -> bool:
         """Pause, or go on, as its database says; return whether that is a change."""
         why = describe_pause(wish) if wish is not None and wish.paused is not None else None
-        if why is None and self.barred == PAUSED:
+        if why is None and self.blocking_state == PAUSED:
             self.unbar()
-        elif why is not None and (self._barred is None or (self.barred == PAUSED and self._barred[1] != why)):
+        elif why is not None and (self._barred is None or (self.blocking_state == PAUSED and self._barred[1] != why)):
             self.bar(PAUSED, why)
         else:
             return False
@@ -247,7 +247,7 @@ class CampaignRunner:
         if self._fresh is not None:
             self._put_down()
             self.settings, self._fresh, self._faults, self._failures = self._fresh, None, 0, 0
-            self.schedule = self.settings.schedule.meant
+            self.schedule = self.settings.schedule.schedule
             after = self._plan_first()
         if self._lost:
             self._lost = False
@@ -259,7 +259,7 @@ class CampaignRunner:
         self.due = after.due
         self._began = self._began if after.same else None
         if self._campaign is not None and (after.state != WAITING or self._campaign.failing):
-            self._campaign.idle()  # a campaign that does not wait for the window leaves it to the others
+            self._campaign.release_windows()  # a campaign that does not wait for the window leaves it to the others
         self._become(after.state, after.why)
 
     def _find_stop_state(self, after: NextRun) -> tuple[str, str]:
@@ -292,10 +292,10 @@ class CampaignRunner:
                 return NextRun(ELSEWHERE, other, now + HELD)
             self._become(RUNNING, "it is being opened")
         campaign = self._open_campaign()
-        ends = schedule.ends(self._began)
+        ends = schedule.find_end(self._began)
         self.clock.ends = inf if ends is None else ends
         self._become(RUNNING, "it fetches accounts")
-        campaign.hungry()
+        campaign.claim_windows()
         known = {"folded": self._folded, "counted": self._counted}
         reason = run(campaign.parts, size=campaign.together, patience=PATIENCE, **known)
         campaign.keep(reason)

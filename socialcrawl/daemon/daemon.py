@@ -188,9 +188,9 @@ class Daemon:
 
     def _take_in(self, runner: CampaignRunner, settings: Settings, *, again: bool) -> None:
         """Let a campaign go on with what its file says now."""
-        if settings != runner.settings or again or runner.barred == BROKEN:
+        if settings != runner.settings or again or runner.blocking_state == BROKEN:
             self._log.info("the campaign file is taken in", campaign=settings.name, file=str(runner.file))
-            runner.unbar() if runner.barred == BROKEN else None
+            runner.unbar() if runner.blocking_state == BROKEN else None
             runner.change(settings)
             self._plan(runner.file)
 
@@ -242,7 +242,7 @@ class Daemon:
 
     def _drop(self, file: Path) -> None:
         self.scheduler.cancel(str(file))
-        for other in (*self.faults, *(one for one, its in self.runners.items() if its.barred == BROKEN)):
+        for other in (*self.faults, *(one for one, its in self.runners.items() if its.blocking_state == BROKEN)):
             self.folder.forget(other)  # it may have been in the way of them
         runner = self.runners.pop(file)
         self._leaving.append(runner)
@@ -296,7 +296,7 @@ class Daemon:
         runner = self.runners.get(file)
         if runner is None or runner in self.overview.opening:
             return
-        if not runner.running and not runner.held and runner.due is not None:
+        if not runner.running and not runner.is_held and runner.due is not None:
             self.scheduler.add_once(runner.due, str(file), runner.run)
 
     def _plan_again(self, name: str, error: BaseException | None) -> None:
@@ -322,7 +322,7 @@ class Daemon:
     def _hasten_campaign(self, campaign: str) -> None:
         """Others have given up their claims to a window, for whose share a campaign waits: it may ask at once."""
         for file, runner in list(self.runners.items()):
-            if runner.known_as == campaign and runner.hasten():
+            if runner.label == campaign and runner.hasten():
                 self._plan(file)
 
     def _follow_clock(self) -> None:

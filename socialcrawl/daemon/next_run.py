@@ -76,12 +76,12 @@ def plan_turn(schedule: Schedule, now: float, last: float | None) -> NextRun:
 
     `last` is when the last one ended, if one did.
     """
-    return _plan_until(schedule.next(now, last), now)
+    return _plan_until(schedule.find_begin(now, last), now)
 
 
 def _plan_wait(wait: Wait, schedule: Schedule, now: float, began: float) -> NextRun:
     """Return when the turn continues: after the wait where the schedule lets it, else with the next turn."""
-    due, ends = schedule.resumes(wait.until, began, now), schedule.ends(began)
+    due, ends = schedule.find_resumption(wait.until, began, now), schedule.find_end(began)
     lasts = schedule.continuous or schedule.lasting is not None
     if lasts and due == max(now, wait.until) and (ends is None or due < ends):
         return NextRun(WAITING, wait.why, due, same=True)

@@ -40,16 +40,16 @@ class Person(NamedTuple):
     name: str | None = None
 
     @property
-    def shown(self) -> str | None:
+    def display_name(self) -> str | None:
         """The username, or the id where there is none."""
         return self.username or self.id
 
 
 NAMES: dict[str, Callable[[Any], Any]] = {
-    "person": lambda person: person.shown,
+    "person": lambda person: person.display_name,
     "username": lambda person: person.username,
     "user id": lambda person: person.id,
-    "people": lambda people: [person.shown for person in people],
+    "people": lambda people: [person.display_name for person in people],
 }
 """What is shown of cells that hold people, by what they hold."""
 

@@ -207,7 +207,7 @@ def _list_seeds(choice: ExportSelection, number: int, hiding: Pseudonymizer | No
     people = find_seeds(choice.reader, number)
     if ids:
         return list(dict.fromkeys(person.id or NO_ID for person in people))
-    shown = (person.shown if hiding is None else hiding.pseudonyms.name_person(person) for person in people)
+    shown = (person.display_name if hiding is None else hiding.pseudonyms.name_person(person) for person in people)
     return [name for name in dict.fromkeys(shown) if name is not None]
 
 

@@ -92,7 +92,7 @@ def read_vertices(choice: ExportSelection, pseudonyms: Pseudonyms | None) -> Ite
     """Yield the nodes, in the order of their numbers in the database."""
     for row in _stream_rows(choice, NODES.format(acts=TESTED if choice.refreshes else READ)):
         who = Person(row.platform_id, row.username)
-        key, label = row.node, who.shown
+        key, label = row.node, who.display_name
         missing = (row.missing or "").partition(":")[0] or None  # whose double it is says the table of picks
         if pseudonyms is not None:
             key, label = pseudonyms.name_node(key), pseudonyms.name_person(who)

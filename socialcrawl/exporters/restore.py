@@ -311,7 +311,7 @@ def find_mentioned(connection: Connection, posts: Sequence[str]) -> dict[str, li
     """Return whom those of some posts mention that mention anybody, in order, as they are shown."""
     named: dict[str, list[str | None]] = {}
     for key, number, username in _read_rows(connection, MENTIONED, posts):
-        named.setdefault(key, []).append(Person(number, username).shown)
+        named.setdefault(key, []).append(Person(number, username).display_name)
     return named
 
 

@@ -74,7 +74,7 @@ class TypicalNeeds:
     spreads: Mapping[str, Spread] = field(default_factory=dict)
     rests: Mapping[str, str] = field(default_factory=dict)
 
-    def pages_per_user(self, most: int) -> float:
+    def estimate_pages(self, most: int) -> float:
         """Return the mean number of pages of an account that can be read, of which at most `most` are asked for."""
         mean, reach = 1.0, 1.0
         for page in range(most - 1):
@@ -82,7 +82,7 @@ class TypicalNeeds:
             mean += reach
         return mean
 
-    def on(self, name: str) -> str:
+    def explain_basis(self, name: str) -> str:
         """Return what the number `name` rests on."""
         return self.rests.get(name, ASSUMED)
 
@@ -251,7 +251,7 @@ def _compute_return(shape: CampaignParameters, typical: TypicalNeeds) -> dict[st
         min(typical.return_pages, shape.pages_per_user),
     )
     twice = typical.again if shape.heeds else 0.0
-    asked = pages * (1.0 + twice) if typical.on("return_pages") == ASSUMED else pages
+    asked = pages * (1.0 + twice) if typical.explain_basis("return_pages") == ASSUMED else pages
     means = {roles.timeline: _make_amount(shape, roles.timeline, asked, min(typical.returned, most), 0)}
     if (named := _compute_named_share(shape, typical.return_named)) and roles.by_name:
         look = _make_amount(shape, roles.by_name, named, 0, named)
@@ -298,7 +298,7 @@ def _compute_account(shape: CampaignParameters, typical: TypicalNeeds, named: fl
     roles = shape.roles
     # Whose id nobody knows is mostly gone: the look-up finds that out, else the first page does.
     absent = 0.0 if shape.heeds else min(named, typical.missing)
-    pages = (1.0 - typical.missing) * typical.pages_per_user(shape.pages_per_user)
+    pages = (1.0 - typical.missing) * typical.estimate_pages(shape.pages_per_user)
     posts = pages * min(find_page_size(shape, roles.timeline), typical.posts_per_page)
     twice = pages * typical.again if shape.heeds else 0.0
     means = {roles.timeline: _make_amount(shape, roles.timeline, pages + twice + typical.missing - absent, posts, 0)}

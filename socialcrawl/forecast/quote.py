@@ -125,7 +125,7 @@ def estimate_range(
         return {}
     _, _, reached = estimate_likely(shape, typical, done, now)
     turns = sum(phase.turns for phase in ahead) if reached is None else reached.turns
-    known = {name: ends for name, one in typical.spreads.items() if (ends := one.factors(turns)) is not None}
+    known = {name: ends for name, one in typical.spreads.items() if (ends := one.compute_factors(turns)) is not None}
     if "requests" in known:
         known |= {"users": known["requests"]}
     lowest, highest = ({name: ends[place] for name, ends in known.items()} for place in (0, 1))

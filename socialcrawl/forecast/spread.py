@@ -40,7 +40,7 @@ class Spread:
     read: float = 1.0
     enough: int = ENOUGH
 
-    def factors(self, ahead: float) -> tuple[float, float] | None:
+    def compute_factors(self, ahead: float) -> tuple[float, float] | None:
         """Return by what the known mean is to be multiplied for the ends of the 95 % range of the next steps' mean.
 
         None where too few steps are known or brought posts, or where the range would be too wide to be of use.
@@ -100,19 +100,19 @@ class StepNeeds:
         """What all steps needed together."""
         return self._totals[-1]
 
-    def ahead(self, steps: int, enough: int) -> tuple[float, float] | None:
+    def estimate_range(self, steps: int, enough: int) -> tuple[float, float] | None:
         """Return the ends of the 95 % range of what the next `steps` need together; None where there is none."""
         last = len(self._read) - 1
         middle = last // 2
-        before, used = self._between(0, middle), self._between(middle, last)
+        before, used = self._sum_between(0, middle), self._sum_between(middle, last)
         if not used.count:
             return None
         read = (self._read[last] - self._read[middle]) / used.count
-        factors = measure_spread(before, used, read, enough).factors(steps)
+        factors = measure_spread(before, used, read, enough).compute_factors(steps)
         together = used.total / used.count * steps
         return None if factors is None else (factors[0] * together, factors[1] * together)
 
-    def _between(self, begin: int, end: int) -> NeedSums:
+    def _sum_between(self, begin: int, end: int) -> NeedSums:
         """Return the sums over the steps from number `begin` to before number `end`."""
         total, squares = (sums[end] - sums[begin] for sums in (self._totals, self._squares))
         return NeedSums(end - begin, total, squares)

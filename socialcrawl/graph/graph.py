@@ -67,7 +67,7 @@ class Graph:
         """Return rows of the nodes that are linked to and neither fetched nor closed, in order of discovery."""
         return np.flatnonzero(self._open[: self.size])
 
-    def earliest(self, size: int) -> Rows:
+    def find_earliest(self, size: int) -> Rows:
         """Return the first `size` rows of the frontier."""
         found: list[Rows] = []
         begin, missing = self._closed_before, min(size, self.left)
@@ -120,16 +120,16 @@ class Graph:
         """Return the values of fetched nodes; NaN where a node was not fetched: nobody knows its value."""
         return np.where(self._fetched[rows], self._value[rows], np.nan)
 
-    def out(self, row: int) -> tuple[Rows, Weights]:
+    def list_links(self, row: int) -> tuple[Rows, Weights]:
         """Return the known links of a row: the rows it points to, without itself, and the weights.
 
         None if not fetched.
         """
         return self._out.of(row)
 
-    def fetched(self) -> Rows:
+    def list_fetched(self) -> Rows:
         """Return rows of the fetched nodes, in the order in which they were added."""
-        return self._out.added()
+        return self._out.list_added()
 
     def is_open(self, rows: Rows) -> NDArray[np.bool_]:
         """Return whether each of `rows` is in the frontier."""
@@ -140,7 +140,7 @@ class Graph:
         row = self.row(node) if node < len(self._next_of) else -1
         return row >= 0 and not self._open[row]
 
-    def changes(self) -> Rows:
+    def take_changes(self) -> Rows:
         """Return rows whose features, or whose place in the frontier, changed since this was last asked.
 
         Some repeatedly.
@@ -187,8 +187,8 @@ class Graph:
         None, and nothing has changed, where one of them has to be looked at by itself: it was added before, or `add`
         would refuse it.
         """
-        more = more.proper()
-        if not more.sensible() or self._has_repeats(more):
+        more = more.select_proper()
+        if not more.is_sensible() or self._has_repeats(more):
             return None
         unknown = np.insert(more.targets, more.offsets[:-1], more.nodes)
         unknown = unknown[self._find_rows(unknown) < 0]
@@ -205,7 +205,7 @@ class Graph:
         self._features[rows[more.root], DEPTH] = 0.0
         self._add_up(ends, more.value[sources], alpha)
         self._keep(more, rows, sources, ends, alpha)
-        self._come_closer(rows[sources], ends)
+        self._spread_distances(rows[sources], ends)
         self._changed, self._all_changed = [], True
         return rows
 
@@ -256,7 +256,7 @@ class Graph:
         self._features[rows] = lines
         self._changed.append(rows)
         if len(closer := closer[self._fetched[closer]]):
-            self._hand_on(closer.tolist())
+            self._pass_on(closer.tolist())
 
     def _has_repeats(self, more: Additions) -> bool:
         """Return whether a node of `more` was fetched before, or is fetched twice."""
@@ -280,7 +280,7 @@ class Graph:
             np.add.at(self._features[:, place], rows, weight)
             np.maximum.at(self._features[:, place + 1], rows, weight)
 
-    def _come_closer(self, sources: Rows, ends: Rows) -> None:
+    def _spread_distances(self, sources: Rows, ends: Rows) -> None:
         """Hand on distances along these links, and through fetched nodes, until nothing changes.
 
         Distances only shrink, to the shortest paths, so that the order does not matter.
@@ -291,17 +291,17 @@ class Graph:
             closer = (far < depth[ends]).nonzero()[0]
             np.minimum.at(depth, ends[closer], far[closer])
             changed = find_distinct(ends[closer])
-            sources, ends = self._out.of_all(changed[self._fetched[changed]])
+            sources, ends = self._out.list_all(changed[self._fetched[changed]])
 
     def _relax(self, row: int) -> None:
         """Hand on the distance of `row`, through fetched nodes too when a shorter path has appeared."""
         self._touch(row)
-        self._hand_on([row])
+        self._pass_on([row])
 
-    def _hand_on(self, queue: list[int]) -> None:
+    def _pass_on(self, queue: list[int]) -> None:
         depth = self._features[:, DEPTH]
         for near in queue:
-            rows, _ = self.out(near)
+            rows, _ = self.list_links(near)
             closer = rows[depth[rows] > depth[near] + 1.0]
             depth[closer] = depth[near] + 1.0
             self._changed.append(closer)

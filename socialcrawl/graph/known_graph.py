@@ -41,7 +41,7 @@ class KnownGraph:
         """The number of links, m."""
         return len(self.indices)
 
-    def out(self, node: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def list_links(self, node: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the targets of a node's links, int64, and their weights, float64, in the order stored."""
         begin, end = self.indptr[node], self.indptr[node + 1]
         return np.asarray(self.indices[begin:end], np.int64), np.asarray(self.alpha[begin:end])
@@ -67,5 +67,5 @@ class KnownGraphSource:
 
     def _read_node(self, pick: Pick) -> Generator[Request, Reply, Mapping[int, Outcome]]:
         yield from ()  # a conversation, though nothing has to be asked
-        targets, alpha = self.graph.out(pick.node)
+        targets, alpha = self.graph.list_links(pick.node)
         return {pick.n: Outcome(pick.n, pick.node, 0.0, float(self.graph.beta[pick.node]), targets, alpha)}

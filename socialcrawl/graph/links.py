@@ -44,7 +44,7 @@ class Additions:
         """The number of the node of each link, from 0."""
         return np.repeat(np.arange(len(self.nodes)), np.diff(self.offsets))
 
-    def proper(self) -> "Additions":
+    def select_proper(self) -> "Additions":
         """Return these additions without links to itself, and without links of what is dropped."""
         sources = self.sources
         kept = (self.targets != self.nodes[sources]) & self.fetched[sources]
@@ -53,7 +53,7 @@ class Additions:
         offsets = np.concatenate([[0], np.cumsum(kept)])[self.offsets]
         return replace(self, offsets=offsets, targets=self.targets[kept], alpha=self.alpha[kept])
 
-    def sensible(self) -> bool:
+    def is_sensible(self) -> bool:
         """Return whether `Graph.add` would refuse none of them."""
         weights = np.concatenate([self.value[self.fetched], self.alpha])
         lowest = min(self.nodes.min(initial=0), self.targets.min(initial=0))
@@ -106,7 +106,7 @@ class LinkTable:
         begin, end = block.offsets[number - block.first : number - block.first + 2]
         return block.rows[begin:end].astype(np.int64), block.alpha[begin:end]
 
-    def of_all(self, rows: Rows) -> tuple[Rows, Rows]:
+    def list_all(self, rows: Rows) -> tuple[Rows, Rows]:
         """Return the links of many rows (distinct, each came): where each comes from, and where it goes."""
         single = [row for row in rows.tolist() if row in self._single] if self._single else []
         ends = [self._single[row][0] for row in single]
@@ -121,7 +121,7 @@ class LinkTable:
             sources.append(np.repeat(block.added[here], count))
         return np.concatenate(sources), np.concatenate([NO_ROWS, *ends])
 
-    def added(self) -> Rows:
+    def list_added(self) -> Rows:
         """Return the rows that came, in that order."""
         rows = np.flatnonzero(self._number)
         return rows[self._number[rows].argsort()]

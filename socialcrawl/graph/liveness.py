@@ -41,7 +41,7 @@ class Activity:
         if self.within is not None and not 0 < self.within < float("inf"):
             raise SettingsError(f"Activity is counted within a positive number of seconds, not {self.within}.")
 
-    def alive(self, last: str | None, at: float, missing: Unavailable | None) -> bool:
+    def is_active(self, last: str | None, at: float, missing: Unavailable | None) -> bool:
         """Return whether a node is active.
 
         Args:
@@ -58,9 +58,11 @@ class Activity:
             return True
         return at - parse_latest(last) <= self.within if last else self.untold
 
-    def outcome(self, pick: Pick, at: float, last: str | None = None, missing: Unavailable | None = None) -> Outcome:
+    def make_outcome(
+        self, pick: Pick, at: float, last: str | None = None, missing: Unavailable | None = None
+    ) -> Outcome:
         """Return the outcome of a probe: value 1.0 or 0.0, the last activity as mark, and why it is missing."""
-        alive = self.alive(last, at, missing)
+        alive = self.is_active(last, at, missing)
         return Outcome(pick.n, pick.node, at, value=float(alive), missing=None if alive else missing, mark=last or "")
 
 

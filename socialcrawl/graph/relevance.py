@@ -122,7 +122,7 @@ class Links:
     quotes: int | None = None
     follows: int = 0
 
-    def weight(self, kind: str) -> int:
+    def get_weight(self, kind: str) -> int:
         """Return the weight of a kind of mention (mention | reply | repost | quote)."""
         own = {"reply": self.replies, "repost": self.reposts, "quote": self.quotes}.get(kind)
         return self.mentions if own is None else own
@@ -138,7 +138,7 @@ class Links:
     @property
     def plain(self) -> bool:
         """Whether all mentions count alike, once."""
-        return all(self.weight(kind) == 1 for kind in KINDS)
+        return all(self.get_weight(kind) == 1 for kind in KINDS)
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class Topic:
         words = [word for word, address in addresses.items() if address is None]
         object.__setattr__(self, "_compiled", _compile(words, self.patterns, self.entities))
         object.__setattr__(self, "_addresses", tuple(filter(None, addresses.values())))
-        accounts = {word: _read_prefix(word, self.entities.account) for word in words}
+        accounts = {word: _read_prefix(word, self.entities.find_account) for word in words}
         spelled = {name: _compile([word], (), self.entities) for word, name in accounts.items() if name is not None}
         object.__setattr__(self, "_accounts", spelled)
 
@@ -253,7 +253,7 @@ class Topic:
             return True
         return (self.begin is None or at >= self.begin) and (self.end is None or at < self.end)
 
-    def searches(self, longest: int = 512) -> list[str]:
+    def build_queries(self, longest: int = 512) -> list[str]:
         """Return the queries that find this topic by an API's keyword search, each at most `longest` characters.
 
         Languages are asked for too; the time is not, as recent search refuses times that it does not reach.

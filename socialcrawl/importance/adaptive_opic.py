@@ -50,7 +50,7 @@ class AdaptiveOpic:
         """Make `rows` (distinct) known: no cash, and the default history. Those known already are left as they are."""
         new = rows[~(self.cash.known.take(rows, mode="clip") & (rows < len(self.cash.known)))]
         if len(new):
-            importance = self.newcomer()
+            importance = self.estimate_newcomer()
             self.cash.join(new)
             for row in new.tolist():
                 self.window.join(row, self.cash.paid, importance)
@@ -60,17 +60,17 @@ class AdaptiveOpic:
         """Measure and pay out the cash of `row` to `targets` (distinct), as `Cash.pay`; the unknown ones join."""
         if not self.cash.knows(row, targets):
             self.join(np.append(targets, row) if row not in targets else targets)
-        self.window.crawled(row, float(self.cash.cash[row]) + self.cash.offset, self.cash.paid)
+        self.window.record_crawl(row, float(self.cash.cash[row]) + self.cash.offset, self.cash.paid)
         self.cash.pay(row, targets, shares)
 
-    def importance(self, rows: Rows) -> Floats:
+    def compute_importance(self, rows: Rows) -> Floats:
         """Return the importance of `rows` by the window, float64."""
-        return self.window.importance(rows, self.cash.of(rows), self.cash.paid)
+        return self.window.compute_importance(rows, self.cash.get_cash(rows), self.cash.paid)
 
-    def newcomer(self) -> float:
+    def estimate_newcomer(self) -> float:
         """Return the importance that a node gets which joins now."""
         recent = np.fromiter(self._recent, np.int64, len(self._recent))
         rows = recent if len(recent) else np.flatnonzero(self.cash.known)
         if not len(rows):
             return 0.0
-        return float(self.window.pending(rows, self.cash.of(rows), self.cash.paid).mean())
+        return float(self.window.compute_pending(rows, self.cash.get_cash(rows), self.cash.paid).mean())

@@ -54,7 +54,7 @@ class Transfer:
     paid: float
     size: int
 
-    def total(self) -> float:
+    def sum_cash(self) -> float:
         """Return all cash in the transfer."""
         return sum(self.amounts.values()) + self.everybody
 
@@ -120,9 +120,9 @@ class Owner:
     def pay(self, name: str, targets: Sequence[str], shares: Sequence[float] | None = None) -> None:
         """Pay out the cash of one of the owner's nodes to `targets` (distinct), as `Cash.pay` does."""
         row = self._find_row(name)
-        cash = float(self.cash.of(np.array([row]))[0])
+        cash = float(self.cash.get_cash(np.array([row]))[0])
         if self.adaptive:
-            self.adaptive.window.crawled(row, cash, self.cash.paid)
+            self.adaptive.window.record_crawl(row, cash, self.cash.paid)
         self.cash.history[row] += cash
         self.cash.cash[row] = -self.cash.offset
         self._advance_clock(cash)
@@ -143,7 +143,7 @@ class Owner:
         for name, amount in transfer.amounts.items():
             self._give(name, amount)
 
-    def ready(self) -> list[Transfer]:
+    def take_ready(self) -> list[Transfer]:
         """Return the transfers to send now, by number of the receiver: full buffers, and the virtual page's."""
         return self._take_full(
             lambda to: max(len(self._amounts[to]), self._count_news(to)) >= self.buffer or self._waiting[to] > self.most
@@ -153,18 +153,18 @@ class Owner:
         """Return all that is buffered, as transfers, by number of the receiver."""
         return self._take_full(lambda to: bool(self._amounts[to]) or self._count_news(to) > 0)
 
-    def importance(self, names: Sequence[str]) -> Floats:
+    def compute_importance(self, names: Sequence[str]) -> Floats:
         """Return the importance of the owner's `names`, float64; 0 where it does not know one."""
         rows = np.array([self.rows.get(name, -1) for name in names], np.int64)
         there = rows[rows >= 0]
         found = np.zeros(len(rows))
-        found[rows >= 0] = self.adaptive.importance(there) if self.adaptive else self.cash.estimate(there)
+        found[rows >= 0] = self.adaptive.compute_importance(there) if self.adaptive else self.cash.estimate(there)
         return found
 
-    def total(self) -> float:
+    def sum_cash(self) -> float:
         """Return all cash that the owner holds: its nodes', the virtual page's, and what lies in buffers."""
         buffered = sum(sum(amounts.values()) for amounts in self._amounts) + float(self._everybody.sum())
-        return self.cash.total() + self.virtual + buffered
+        return self.cash.sum_cash() + self.virtual + buffered
 
     def _find_row(self, name: str) -> int:
         row = self.rows.setdefault(name, len(self.rows))
@@ -245,19 +245,19 @@ class Owners:
             lists[find_owner(name, len(self.parts))].append(name)
         for part, several in zip(self.parts, lists, strict=True):
             part.start(several, [len(each) for each in lists])
-            self.way.extend(part.ready())
+            self.way.extend(part.take_ready())
 
     def pay(self, name: str, targets: Sequence[str], shares: Sequence[float] | None = None) -> None:
         """Let the owner of a node pay out its cash to `targets`; what is ready leaves, and nothing arrives yet."""
         part = self.parts[find_owner(name, len(self.parts))]
         part.pay(name, targets, shares)
-        self.way.extend(part.ready())
+        self.way.extend(part.take_ready())
 
     def arrive(self, transfer: Transfer) -> None:
         """Deliver one transfer that was taken off the way."""
         part = self.parts[transfer.to]
         part.receive(transfer)
-        self.way.extend(part.ready())
+        self.way.extend(part.take_ready())
 
     def deliver(self) -> None:
         """Deliver all that is on its way, in the order in which it left."""
@@ -271,15 +271,15 @@ class Owners:
             self.way.extend(leaving)
             self.deliver()
 
-    def importance(self, names: Sequence[str]) -> Floats:
+    def compute_importance(self, names: Sequence[str]) -> Floats:
         """Return the importance of `names`, each as its owner sees it, float64."""
         whose = np.array([find_owner(name, len(self.parts)) for name in names], np.int64)
         found = np.zeros(len(whose))
         for part in self.parts:
             places = np.flatnonzero(whose == part.number)
-            found[places] = part.importance([names[place] for place in places.tolist()])
+            found[places] = part.compute_importance([names[place] for place in places.tolist()])
         return found
 
-    def total(self) -> float:
+    def sum_cash(self) -> float:
         """Return all cash, in buffers and on its way included: 1 at any time after the start."""
-        return sum(part.total() for part in self.parts) + sum(transfer.total() for transfer in self.way)
+        return sum(part.sum_cash() for part in self.parts) + sum(transfer.sum_cash() for transfer in self.way)

@@ -43,24 +43,24 @@ class HistoryWindow(ABC):
         """Let a node begin at G = `paid`, before its first crawl, as if it had always had this `importance`."""
 
     @abstractmethod
-    def crawled(self, row: int, cash: float, paid: float) -> None:
+    def record_crawl(self, row: int, cash: float, paid: float) -> None:
         """Take the measure of a crawl: the `cash` that the node pays out, and G = `paid` before that."""
 
     @abstractmethod
-    def stored(self, rows: Rows, paid: float) -> Floats:
+    def compute_stored(self, rows: Rows, paid: float) -> Floats:
         """Return the importance of `rows` at G = `paid` by their crawls alone, float64."""
 
     @abstractmethod
-    def pending(self, rows: Rows, cash: Floats, paid: float) -> Floats:
+    def compute_pending(self, rows: Rows, cash: Floats, paid: float) -> Floats:
         """Return the importance of `rows` if all were crawled now, holding `cash`, at G = `paid`, float64."""
 
     @abstractmethod
-    def measures(self, rows: Rows) -> Rows:
+    def count_measures(self, rows: Rows) -> Rows:
         """Return the number of measures kept of each of `rows` as of the last crawl of any, int64 (Figure 5)."""
 
-    def importance(self, rows: Rows, cash: Floats, paid: float) -> Floats:
+    def compute_importance(self, rows: Rows, cash: Floats, paid: float) -> Floats:
         """Return the importance X of `rows`, which hold `cash` now, at G = `paid`, float64."""
-        return self.pending(rows, cash, paid) if self.fresh else self.stored(rows, paid)
+        return self.compute_pending(rows, cash, paid) if self.fresh else self.compute_stored(rows, paid)
 
 
 class FixedHistory(HistoryWindow):
@@ -83,19 +83,19 @@ class FixedHistory(HistoryWindow):
         self._born, self._default = grow_rows(self._born, row + 1), grow_rows(self._default, row + 1)
         self._born[row], self._default[row] = paid, importance
 
-    def crawled(self, row: int, cash: float, paid: float) -> None:
+    def record_crawl(self, row: int, cash: float, paid: float) -> None:
         """Take a measure; those of all nodes that are older than `time` are forgotten."""
         self._log.write(row, cash, paid)
 
-    def stored(self, rows: Rows, paid: float) -> Floats:
+    def compute_stored(self, rows: Rows, paid: float) -> Floats:
         """Return the importance of `rows` at G = `paid` by their crawls alone, float64."""
         return self.read(rows, paid)[0] / self.time
 
-    def pending(self, rows: Rows, cash: Floats, paid: float) -> Floats:
+    def compute_pending(self, rows: Rows, cash: Floats, paid: float) -> Floats:
         """Return the importance of `rows` if all were crawled now, float64: half the time between crawls too high."""
         return (self.read(rows, paid)[0] + cash) / self.time
 
-    def measures(self, rows: Rows) -> Rows:
+    def count_measures(self, rows: Rows) -> Rows:
         """Return the number of measures of `rows` in the window that ends at the last crawl of any, int64."""
         return self._log.read(rows, self._log.latest)[1]
 
@@ -139,19 +139,19 @@ class VariableHistory(HistoryWindow):
         self._cash[row], self._at[row, 0] = 0.0, paid - self.default
         self._take(row, 1, importance * self.default, paid)
 
-    def crawled(self, row: int, cash: float, paid: float) -> None:
+    def record_crawl(self, row: int, cash: float, paid: float) -> None:
         """Take a measure; the oldest leaves where there are `last` already."""
         self._reserve(row + 1)
         self._take(row, int(self._taken[row]) + 1, cash, paid)
 
-    def stored(self, rows: Rows, paid: float) -> Floats:
+    def compute_stored(self, rows: Rows, paid: float) -> Floats:
         """Return the importance of `rows` by their last measures, float64; 0 where these span no time."""
         self._reserve(int(rows.max(initial=-1)) + 1)
         taken = self._taken[rows]
         end = self._at[rows, taken % (self.last + 1)]
         return _divide(self._cash[rows].sum(axis=1), end - self._find_before(rows, taken))
 
-    def pending(self, rows: Rows, cash: Floats, paid: float) -> Floats:
+    def compute_pending(self, rows: Rows, cash: Floats, paid: float) -> Floats:
         """Return the importance of `rows` if all were crawled now, float64."""
         self._reserve(int(rows.max(initial=-1)) + 1)
         taken = self._taken[rows] + 1
@@ -159,7 +159,7 @@ class VariableHistory(HistoryWindow):
         held[np.arange(len(rows)), taken % self.last] = cash
         return _divide(held.sum(axis=1), paid - self._find_before(rows, taken))
 
-    def measures(self, rows: Rows) -> Rows:
+    def count_measures(self, rows: Rows) -> Rows:
         """Return the number of measures of `rows`, `last` at most, int64; the default is one while it is kept."""
         self._reserve(int(rows.max(initial=-1)) + 1)
         return np.minimum(self._taken[rows], self.last)
@@ -202,25 +202,25 @@ class ImprovedFixedHistory(HistoryWindow):
         self._fixed.join(row, paid, importance)
         self._last.join(row, paid, importance)
 
-    def crawled(self, row: int, cash: float, paid: float) -> None:
+    def record_crawl(self, row: int, cash: float, paid: float) -> None:
         """Take a measure; those that are older than `time` are forgotten, but for the last `least`."""
-        self._fixed.crawled(row, cash, paid)
-        self._last.crawled(row, cash, paid)
+        self._fixed.record_crawl(row, cash, paid)
+        self._last.record_crawl(row, cash, paid)
 
-    def stored(self, rows: Rows, paid: float) -> Floats:
+    def compute_stored(self, rows: Rows, paid: float) -> Floats:
         """Return the importance of `rows` at G = `paid` by their crawls alone, float64."""
         sums, counts = self._fixed.read(rows, paid)
-        return np.where(self._has_enough(rows, counts, paid), sums / self.time, self._last.stored(rows, paid))
+        return np.where(self._has_enough(rows, counts, paid), sums / self.time, self._last.compute_stored(rows, paid))
 
-    def pending(self, rows: Rows, cash: Floats, paid: float) -> Floats:
+    def compute_pending(self, rows: Rows, cash: Floats, paid: float) -> Floats:
         """Return the importance of `rows` if all were crawled now, float64."""
         sums, counts = self._fixed.read(rows, paid)
         enough = self._has_enough(rows, counts + 1, paid)
-        return np.where(enough, (sums + cash) / self.time, self._last.pending(rows, cash, paid))
+        return np.where(enough, (sums + cash) / self.time, self._last.compute_pending(rows, cash, paid))
 
-    def measures(self, rows: Rows) -> Rows:
+    def count_measures(self, rows: Rows) -> Rows:
         """Return the number of measures of `rows`, int64: those of the fixed window, or the last `least`."""
-        return np.maximum(self._fixed.measures(rows), self._last.measures(rows))
+        return np.maximum(self._fixed.count_measures(rows), self._last.count_measures(rows))
 
     def _has_enough(self, rows: Rows, counts: Rows, paid: float) -> NDArray[np.bool_]:
         """Return whether `counts` crawls in the fixed window are enough, or all that there is lies within it."""
@@ -246,26 +246,26 @@ class InterpolatedHistory(HistoryWindow):
         """Let a node begin at G = `paid` with H = `time` * `importance`."""
         self._set(row, self.time * importance, paid)
 
-    def crawled(self, row: int, cash: float, paid: float) -> None:
+    def record_crawl(self, row: int, cash: float, paid: float) -> None:
         """Take a measure: H by the rule above, then the node's own G, which is that after paying."""
         self._reserve(row + 1)
         history, d = float(self.history[row]), paid - float(self._last[row])
         kept = history * (self.time - d) / self.time + cash if d < self.time else cash * self.time / d
         self._set(row, kept, paid + cash)
 
-    def stored(self, rows: Rows, paid: float) -> Floats:
+    def compute_stored(self, rows: Rows, paid: float) -> Floats:
         """Return the importance H/T of `rows` by their crawls alone, float64."""
         self._reserve(int(rows.max(initial=-1)) + 1)
         return np.asarray(self.history[rows] / self.time)
 
-    def pending(self, rows: Rows, cash: Floats, paid: float) -> Floats:
+    def compute_pending(self, rows: Rows, cash: Floats, paid: float) -> Floats:
         """Return the importance of `rows` if all were crawled now, float64."""
         self._reserve(int(rows.max(initial=-1)) + 1)
         d = paid - self._last[rows]
         recent = self.history[rows] * (self.time - d) / self.time + cash
         return np.where(d < self.time, recent, cash * self.time / np.maximum(d, self.time)) / self.time
 
-    def measures(self, rows: Rows) -> Rows:
+    def count_measures(self, rows: Rows) -> Rows:
         """Return 1 for each of `rows` that joined or was crawled, 0 for others, int64."""
         self._reserve(int(rows.max(initial=-1)) + 1)
         return self._known[rows].astype(np.int64)

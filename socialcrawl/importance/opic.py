@@ -105,7 +105,7 @@ class Cash:
         except IndexError:  # there has been no such row yet: seldom, and dearer to look for than to run into
             return False
 
-    def of(self, rows: Rows) -> Floats:
+    def get_cash(self, rows: Rows) -> Floats:
         """Return the cash of `rows`, float64; nothing where a row is not known."""
         if len(rows):
             self._reserve(int(rows.max()) + 1)
@@ -113,7 +113,7 @@ class Cash:
             return self.cash[rows]
         return np.where(self.known[rows], self.cash[rows] + self.offset, 0.0)
 
-    def past(self, rows: Rows) -> Floats:
+    def get_history(self, rows: Rows) -> Floats:
         """Return the history of `rows`, H, float64."""
         if len(rows):
             self._reserve(int(rows.max()) + 1)
@@ -206,16 +206,16 @@ class Cash:
 
         Of all rows, virtual page and sink together it sums to 1.
         """
-        return np.asarray((self.of(rows) + self.history[rows]) / (self.paid + self.granted + 1.0))
+        return np.asarray((self.get_cash(rows) + self.history[rows]) / (self.paid + self.granted + 1.0))
 
-    def rough(self, rows: Rows) -> Floats:
+    def compute_rough(self, rows: Rows) -> Floats:
         """Return the importance of `rows` by what was paid only, H / G; 0 for all before the first payment."""
-        past, clock = self.past(rows), self.paid + self.granted
+        past, clock = self.get_history(rows), self.paid + self.granted
         return past / clock if clock > 0.0 else np.zeros(len(past))
 
-    def total(self) -> float:
+    def sum_cash(self) -> float:
         """All cash there is, that of the virtual page and of the sink included: 1, once there were rows to start."""
-        return float(self.of(np.arange(len(self.cash))).sum()) + self.virtual + self.sink
+        return float(self.get_cash(np.arange(len(self.cash))).sum()) + self.virtual + self.sink
 
     def _keep_small(self, cash: float, count: int) -> float:
         """Return the part of `cash` for `count` links, the virtual page having taken its own."""

@@ -93,7 +93,7 @@ class TopicBias:
         """
         cash = accounts if isinstance(accounts, Cash) else accounts.cash
         brought = (
-            float(cash.of(np.array([row]))[0])
+            float(cash.get_cash(np.array([row]))[0])
             * _compute_part(len(targets), cash.small)
             * _compute_share(matching, shares)
         )

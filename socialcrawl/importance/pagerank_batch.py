@@ -67,7 +67,7 @@ class BatchPageRank:
         self.scale = np.divide(damping, degree, out=np.zeros(self.size), where=degree > 0)
         self._blocks = _make_blocks(*(inward or reverse_links(indptr, indices)))
 
-    def ranks(self, zaps: Sequence[Rows | None], *, tolerance: float = TOLERANCE) -> list[Floats]:
+    def compute_ranks(self, zaps: Sequence[Rows | None], *, tolerance: float = TOLERANCE) -> list[Floats]:
         """Return the rank of every row for each of `zaps`, float64[n] each.
 
         Args:

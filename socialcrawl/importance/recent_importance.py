@@ -71,17 +71,17 @@ class RecentImportance:
     def merge(self, left: int, row: int) -> None:
         """Let `row` have the cash and the history of `left`, which is known no more: two names of one node."""
         self._rows = [row if one == left else one for one in self._rows]
-        held = self.cash.of(np.array([left, row]))
+        held = self.cash.get_cash(np.array([left, row]))
         lasts = self._last[[left, row]]
         self._last[row] = float(held @ lasts / held.sum()) if held.sum() > 0.0 else lasts.max()
         self.cash.merge(left, row)
 
-    def importance(self, rows: Rows) -> Floats:
+    def compute_importance(self, rows: Rows) -> Floats:
         """Return the importance of `rows`, float64; over all rows it sums to 1 at most."""
         if self.covers_all:
             return self.cash.estimate(rows)
         begin = bisect_left(self._at, self.cash.paid - self.time)
-        held, waited = self.cash.of(rows), self.cash.paid - grow_rows(self._last, len(self.cash.known))
+        held, waited = self.cash.get_cash(rows), self.cash.paid - grow_rows(self._last, len(self.cash.known))
         gained = np.bincount(np.array(self._rows[begin:], np.int64), self._amounts[begin:], len(waited))
         recent = held * (self.time / np.maximum(waited[rows], self.time))
         return np.asarray((gained[rows] + recent) / (self.time + 1.0))

@@ -53,22 +53,22 @@ class SiteFlow:
         """Give each of `sites` (distinct) the same share of a total of 1."""
         self.cash.start(sites)
 
-    def crawled(self, node: int, site: int, targets: Rows) -> None:
+    def record_crawl(self, node: int, site: int, targets: Rows) -> None:
         """Take a crawl of `node` on `site`, whose links lead to the sites `targets`, once per link; the site pays."""
         self._forget(node)
         found = Counter(target for target in targets.tolist() if self.internal or target != site)
         self._of[node] = (site, found)
         self._links.setdefault(site, Counter()).update(found)
-        to, weights = self.links(site)
+        to, weights = self.list_links(site)
         self.cash.pay(site, to, weights)
 
-    def links(self, site: int) -> tuple[Rows, Floats]:
+    def list_links(self, site: int) -> tuple[Rows, Floats]:
         """Return the sites that `site` is known to link to, int64[k] ascending, and the weights, float64[k]."""
         known = sorted(self._links.get(site, {}).items())
         to = np.array([target for target, _ in known], np.int64)
         return to, np.array([1.0 if self.once else float(weight) for _, weight in known])
 
-    def importance(self, sites: Rows) -> Floats:
+    def compute_importance(self, sites: Rows) -> Floats:
         """Return the importance of `sites`, (H + C) / (G + 1), float64."""
         return self.cash.estimate(sites)
 

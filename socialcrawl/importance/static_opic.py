@@ -22,7 +22,7 @@ RICHEST = 4096  # rows that are put in order at once
 class VisitOrder(Protocol):
     """The rows to visit, one by one."""
 
-    def next(self) -> int:
+    def choose_next(self) -> int:
         """Return the row to visit next; the caller pays it out before asking again.
 
         Raises:
@@ -37,7 +37,7 @@ class RandomOrder:
         self.members = _Members(cash)
         self.draws = _draw_numbers(seed)
 
-    def next(self) -> int:
+    def choose_next(self) -> int:
         """Return a row drawn uniformly from those known now."""
         rows = self.members.rows()
         return int(rows[int(next(self.draws) * len(rows))])
@@ -50,7 +50,7 @@ class CyclicOrder:
         self.members = _Members(cash)
         self.last = -1
 
-    def next(self) -> int:
+    def choose_next(self) -> int:
         """Return the first known row after the last one chosen, and after the last row the first."""
         rows = self.members.rows()
         self.last = int(rows[np.searchsorted(rows, self.last, "right") % len(rows)])
@@ -71,9 +71,9 @@ class GreedyOrder:
         self.heap: list[tuple[float, int]] = []
         self.least = np.inf  # rows with at least so much have an entry
         self.bound = 0  # entries past which they are put in order anew
-        cash.watch = self.grew
+        cash.watch = self.note_growth
 
-    def grew(self, rows: Rows) -> None:
+    def note_growth(self, rows: Rows) -> None:
         """Take in `rows`, whose cash grew."""
         held = self.accounts.cash[rows]
         rich = held >= self.least
@@ -81,7 +81,7 @@ class GreedyOrder:
             for row, cash in zip(rows[rich].tolist(), held[rich].tolist(), strict=True):
                 heapq.heappush(self.heap, (-cash, row))
 
-    def next(self) -> int:
+    def choose_next(self) -> int:
         """Return the row with most cash; the same again as long as it is not paid out."""
         if len(self.heap) > self.bound:
             self.heap.clear()
@@ -178,6 +178,6 @@ class StaticGraph:
         """Visit `steps` rows: each pays out what it holds."""
         starts, targets, weights = self.starts, self.targets, self.weights
         for _ in range(steps):
-            row = order.next()
+            row = order.choose_next()
             begin, end = starts[row], starts[row + 1]
             cash.pay(row, targets[begin:end], None if weights is None else weights[begin:end])

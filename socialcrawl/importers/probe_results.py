@@ -91,14 +91,14 @@ def _parse_result(row: Row, who: Who | str, rule: Activity, now: float) -> Probe
     at = min(_parse_instant(row.get(CHECKED), CHECKED) or now, now)
     last = _parse_instant(row.get(LAST), LAST)
     missing, active = _parse_status(row.get(STATUS)), _parse_active(row.get(ACTIVE))
-    if active and missing is not None and not rule.alive(None, at, missing):
+    if active and missing is not None and not rule.is_active(None, at, missing):
         raise BadResultError(f"it is active, and {missing} too: remove one of them")
     word = (row.get(STATUS) or "").lower()
     tells = last is not None or (bool(word) and (rule.within is None or (rule.untold and word not in SILENT)))
     if active is None and missing is None and not tells:
         raise BadResultError("it says neither active, nor when it last acted, nor why it is not there")
     acted = "" if last is None else format_time(last)
-    alive = rule.alive(acted, at, missing) if active is None else active
+    alive = rule.is_active(acted, at, missing) if active is None else active
     return ProbeResult(who, at, alive, None if alive else missing, acted)
 
 

@@ -74,7 +74,7 @@ class Posts:
     def __len__(self) -> int:
         return len(self.authors)
 
-    def mentions_of(self, row: int) -> list[str]:
+    def list_mentions(self, row: int) -> list[str]:
         """Return the names that the post in this row (0-based) mentions, in the spelling of the file."""
         return self.mentioned[self.mention_offsets[row] : self.mention_offsets[row + 1]]
 

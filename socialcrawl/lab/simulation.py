@@ -37,7 +37,7 @@ class Oracle(Estimator):
         """Return the value that each of `rows` will turn out to have."""
         return np.asarray(self.beta[graph.nodes(rows)], np.float64)
 
-    def terms(self, n: int) -> ScoreTerms:
+    def get_terms(self, n: int) -> ScoreTerms:
         """Return the truth, which never moves."""
         return make_own_terms(self, lambda graph, rows: self.score(graph, rows, n))
 

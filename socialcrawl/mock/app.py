@@ -201,7 +201,7 @@ class Mock:
                 names = tuple(part[1:] for part in template.split("/") if part[:1] in (":", "*") and part)
                 self._routes.add(method, template, (platform, template, names))
 
-    def app(self) -> ASGIApp:
+    def make_app(self) -> ASGIApp:
         """Return the ASGI application."""
         return self._serve
 
@@ -235,7 +235,7 @@ class Mock:
             return
         body = await read_body(receive) if method == "POST" else b""
         # All is decided, counted and billed at once; only the answer takes its time.
-        response, fault = self._decided(found[0][0], self._asked(scope, *found, body))
+        response, fault = self._decide(found[0][0], self._parse_request(scope, *found, body))
         pause = self._settings.latency + (fault.seconds if fault and fault.kind == "hang" else 0.0)
         if pause:
             await asyncio.sleep(pause)
@@ -244,7 +244,7 @@ class Mock:
         else:
             await answer(send, response, self._stage.clock())
 
-    def _asked(self, scope: Scope, at: At, parts: list[str], body: bytes) -> MockRequest:
+    def _parse_request(self, scope: Scope, at: At, parts: list[str], body: bytes) -> MockRequest:
         headers = read_headers(scope)
         return MockRequest(
             method=scope["method"],
@@ -257,7 +257,7 @@ class Mock:
             body=body,
         )
 
-    def _decided(self, platform: MockPlatform, asked: MockRequest) -> tuple[MockResponse | None, Fault | None]:
+    def _decide(self, platform: MockPlatform, asked: MockRequest) -> tuple[MockResponse | None, Fault | None]:
         """Return the answer, None where the connection is cut; and the fault that it meets."""
         book = platform.book
         book.received[asked.endpoint] += 1
@@ -266,7 +266,7 @@ class Mock:
             book.turn_away(asked.endpoint, guest.status)
             book.answers[guest.status] += 1
             return guest, None
-        asked, fault = self._stage.struck(platform, asked)
+        asked, fault = self._stage.strike(platform, asked)
         if fault is None and self._fault is not None:
             fault = self._fault(asked.endpoint, book.received[asked.endpoint])
         if fault and fault.status == 401:
@@ -274,28 +274,28 @@ class Mock:
             book.answers[401] += 1
             return _read_fault(fault, {}), fault
         entry = platform.take(asked, guest)
-        response = self._answered(platform, asked, guest, entry, fault)
+        response = self._answer(platform, asked, guest, entry, fault)
         if response is not None:
             entry.note(response.status)
             book.answers[response.status] += 1
         # Who is refused meets no other fault.
         return response, None if entry.refused else fault
 
-    def _answered(
+    def _answer(
         self, platform: MockPlatform, asked: MockRequest, guest: Guest, entry: Entry, fault: Fault | None
     ) -> MockResponse | None:
         if entry.refused:
             return platform.too_many(asked, entry)
         kind = fault.kind if fault else None
         if fault is None or kind in ("half", "hang"):
-            return self._stage.kept(platform, asked, guest, platform.answer(asked, guest, entry))
+            return self._stage.keep(platform, asked, guest, platform.answer(asked, guest, entry))
         if kind == "cut":
             return None
         if kind == "answer":
             return _read_fault(fault, entry.headers)
         if kind == "too_many":
             return _refuse(platform, asked, entry, fault)
-        if kind == "repeat" and (before := self._stage.before(platform, asked, guest)) is not None:
+        if kind == "repeat" and (before := self._stage.find_previous(platform, asked, guest)) is not None:
             return replace(before, headers={**before.headers, **entry.headers})
         return platform.answer(replace(asked, overlap=fault.posts), guest, entry)
 

@@ -81,7 +81,7 @@ class DatasetClock:
         if self.speed:
             self._stand(self._from + (self._time() - self._since) * self.speed)
 
-    def existing(self, posts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def select_existing(self, posts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return those of the posts at these positions (ascending) that exist."""
         if self.second is None:
             return posts

@@ -74,7 +74,7 @@ class ScenarioRule:
         """Where; None is everywhere."""
         return self.table.get("platform")
 
-    def strikes(self, platform: str, endpoint: str, *, paged: bool, since: float, seed: int) -> bool:
+    def is_struck(self, platform: str, endpoint: str, *, paged: bool, since: float, seed: int) -> bool:
         """Return whether this request is struck; counted."""
         table = self.table
         if self.platform not in (None, platform) or not fnmatchcase(endpoint, table.get("endpoint", "*")):
@@ -158,7 +158,7 @@ class Scenario:
             since: seconds since the mock was started.
         """
         for trouble in self.troubles:
-            if trouble.strikes(platform, endpoint, paged=paged, since=since, seed=self.seed):
+            if trouble.is_struck(platform, endpoint, paged=paged, since=since, seed=self.seed):
                 yield trouble
 
     def report(self) -> dict[str, Any]:

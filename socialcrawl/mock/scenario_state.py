@@ -77,7 +77,7 @@ class ScenarioState:
         """Return the scenario with its counts."""
         return self._scenario.report()
 
-    def struck(self, platform: MockPlatform, asked: MockRequest) -> tuple[MockRequest, Fault | None]:
+    def strike(self, platform: MockPlatform, asked: MockRequest) -> tuple[MockRequest, Fault | None]:
         """Return the request, by a clock that may just have changed, and the fault that it meets."""
         if platform.changes is not None:
             platform.changes.tick(asked.now)
@@ -113,7 +113,7 @@ class ScenarioState:
         own = [platform for platform in self._platforms.values() if name in (None, platform.name)]
         return [platform.changes for platform in own if platform.changes is not None]
 
-    def kept(self, platform: MockPlatform, asked: MockRequest, guest: Guest, response: MockResponse) -> MockResponse:
+    def keep(self, platform: MockPlatform, asked: MockRequest, guest: Guest, response: MockResponse) -> MockResponse:
         """Return the same answer, remembered where it may have to come again."""
         if self._remembers and response.status == 200:
             key = _identify_list(platform, asked, guest)
@@ -123,7 +123,7 @@ class ScenarioState:
                 del self._last[next(iter(self._last))]
         return response
 
-    def before(self, platform: MockPlatform, asked: MockRequest, guest: Guest) -> MockResponse | None:
+    def find_previous(self, platform: MockPlatform, asked: MockRequest, guest: Guest) -> MockResponse | None:
         """Return the last page that this guest had of the same list; None where there was none."""
         return self._last.get(_identify_list(platform, asked, guest))
 

@@ -79,7 +79,11 @@ class RecentSearch:
             self._reads.cache_clear()
             self._once.cache_clear()
         moment = self._changes.moment
-        return self._once(text, self.now) if moment.second is None else moment.existing(self._matches(text, self.now))
+        return (
+            self._once(text, self.now)
+            if moment.second is None
+            else moment.select_existing(self._matches(text, self.now))
+        )
 
     def _matches(self, text: str, now: float) -> NDArray[np.int64]:
         if self._world.record is not None and text in self._world.record.searches:

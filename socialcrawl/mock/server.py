@@ -208,7 +208,7 @@ async def _serve_inside(mock: "Mock", settings: MockSettings, listener: socket.s
             yield  # signals are the caller's; uvicorn would raise them again before the report is written
 
     config = uvicorn.Config(
-        mock.app(),
+        mock.make_app(),
         interface="asgi3",
         ws="none",
         proxy_headers=False,

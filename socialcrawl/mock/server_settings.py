@@ -198,7 +198,7 @@ class MockSettings:
         return self.windows.get(name, WINDOWS[name])
 
     @property
-    def most_posts(self) -> int:
+    def post_cap(self) -> int:
         """The cap on posts of a billing cycle, X's where none is set."""
         return X_CAP if self.cap is None else self.cap
 

@@ -48,7 +48,7 @@ class WorldChanges:
         self._since = (0.0, 0)
         self._issued: dict[str, tuple[float, int]] = {}
 
-    def fate(self, row: int) -> int:
+    def find_fate(self, row: int) -> int:
         """Return what the account in this row is now: HERE, SUSPENDED, PROTECTED or DELETED (see `names`)."""
         return int(self._fates[row])
 
@@ -77,7 +77,7 @@ class WorldChanges:
             self._issued[cursor] = (self._now, self._requests)
         return cursor
 
-    def expired(self, cursor: str) -> bool:
+    def has_expired(self, cursor: str) -> bool:
         """Return whether a cursor that came back is too old; it is then refused as the platform does."""
         if self._lifetime is None:
             return False

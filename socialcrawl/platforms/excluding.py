@@ -36,7 +36,7 @@ class ExcludedAccounts:
         out = self._out is not None and self._out.fullmatch(username) is not None
         return out and (self._in is None or self._in.fullmatch(username) is None)
 
-    def why(self, username: str) -> str | None:
+    def find_reason(self, username: str) -> str | None:
         """Return the first of `exclude` because of which it is not asked; None if it is."""
         if not self.excludes(username):
             return None

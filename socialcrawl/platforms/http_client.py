@@ -89,7 +89,7 @@ class HttpAnswer:
     at: float
     cut: bool = False
 
-    def received(self) -> Received:
+    def make_archived(self) -> Received:
         """Return the answer as archives keep it, without tokens that it repeats."""
         pairs = [(name.decode("ascii"), text.decode("latin-1")) for name, text in self.headers.raw]
         headers = [(name, redact(text)) for name, text in pairs if name.lower() not in UNKEPT]
@@ -190,7 +190,12 @@ class HttpClient:
         if content is not None:
             given["Content-Length"] = str(len(content))
         timeout = self.timeout
-        waits = {"connect": min(CONNECT, timeout), "read": timeout, "write": timeout, "pool": exchange.left()}
+        waits = {
+            "connect": min(CONNECT, timeout),
+            "read": timeout,
+            "write": timeout,
+            "pool": exchange.compute_remaining(),
+        }
         return httpcore.Request(
             method,
             httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
@@ -291,12 +296,12 @@ def _read(response: httpcore.Response, exchange: Exchange, max_bytes: int, *, cu
             body += part
         if len(body) > max_bytes:
             break
-        exchange.left()  # raises at the deadline, also where nothing is unpacked
+        exchange.compute_remaining()  # raises at the deadline, also where nothing is unpacked
     is_cut = len(body) > max_bytes
     if is_cut and not cut:
         raise TooMuchError(f"the answer is longer than {max_bytes / 1e6:g} MB")
     if len(body) > LARGE and _answering.share is not None:
-        _answering.parses = _parsing.acquire(timeout=exchange.left())
+        _answering.parses = _parsing.acquire(timeout=exchange.compute_remaining())
         if not _answering.parses:
             raise TooMuchError("other large answers were parsed until the deadline: fewer requests at a time help")
     if isinstance(unpack, _Gunzip) and not unpack.is_whole and not is_cut:

@@ -27,7 +27,7 @@ class Snowflakes:
         """Return the mark of a post's number: the last of its millisecond; another name of a post is its own mark."""
         return str(int(number) | self._mask) if self._is_one(number) else number
 
-    def before(self, at: float) -> str:
+    def make_mark(self, at: float) -> str:
         """Return the mark of all that was written before the millisecond of `at` (Unix seconds).
 
         "" before the first one.

@@ -25,7 +25,7 @@ class Reading(Recount):
         self.mark = pick.since  # which a visit keeps that brings nothing new
         self._anew = False
 
-    def expired(self, reply: Reply, cursor: str | None) -> bool:
+    def is_expired(self, reply: Reply, cursor: str | None) -> bool:
         """Return whether the cursor that was asked with is refused, and the list is to be read from its start: once.
 
         Posts of pages that come again count once: the store knows which the pick has read.
@@ -51,7 +51,7 @@ class Reading(Recount):
         self.add_answer(answer, self.follow)
         return self.missing is None
 
-    def outcome(self) -> Outcome:
+    def make_outcome(self) -> Outcome:
         """Return everything that was read of the node.
 
         A missing one has no value, no links and the mark that it had.
@@ -71,7 +71,7 @@ class Reading(Recount):
             mark=self.mark,
         )
 
-    def authors(self) -> Outcome:
+    def make_search_outcome(self) -> Outcome:
         """Return the outcome of a search: the authors found, in order, as targets without weight."""
         nodes = np.array(list(self.found), np.int64)
         return Outcome(
@@ -97,6 +97,6 @@ class ProbeReading(Reading):
         self.last = reply.answer.active.get(self.pick.node, self.last)
         return super().take(reply)
 
-    def judged(self, activity: Activity) -> Outcome:
+    def judge(self, activity: Activity) -> Outcome:
         """Return the outcome of the probe by the campaign's rule."""
-        return activity.outcome(self.pick, self.at, self.last, self.missing)
+        return activity.make_outcome(self.pick, self.at, self.last, self.missing)

@@ -65,7 +65,7 @@ class Exchange:
         self._ends = time.monotonic() + deadline
         self._raw = MAX_PREFACE
 
-    def left(self, timeout: float | None = None) -> float:
+    def compute_remaining(self, timeout: float | None = None) -> float:
         """Return the seconds that one wait may take: `timeout`, or what is left of the deadline.
 
         Raises:
@@ -100,7 +100,7 @@ class Exchange:
         Raises:
             TooMuchError: there was none before the deadline.
         """
-        if not allowance.take(self.share, size, self.left()):
+        if not allowance.take(self.share, size, self.compute_remaining()):
             raise TooMuchError("there was no memory for the answer before its deadline: fewer requests at a time help")
 
 
@@ -149,14 +149,14 @@ class _Stream(httpcore.NetworkStream):
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """See httpcore."""
         exchange: Exchange = _here.exchange
-        data = self._inner.read(max_bytes, exchange.left(timeout))
+        data = self._inner.read(max_bytes, exchange.compute_remaining(timeout))
         exchange.count(len(data))
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """See httpcore. From here on the request may be answered, and billed; one for a tunnel is not the request."""
         exchange: Exchange = _here.exchange
-        left = exchange.left(timeout)
+        left = exchange.compute_remaining(timeout)
         exchange.sent = exchange.sent or bool(buffer and not buffer.startswith(b"CONNECT "))
         self._inner.write(buffer, left)
 
@@ -169,7 +169,7 @@ class _Stream(httpcore.NetworkStream):
     ) -> httpcore.NetworkStream:
         """See httpcore."""
         exchange: Exchange = _here.exchange
-        return _Stream(self._inner.start_tls(ssl_context, server_hostname, exchange.left(timeout)))
+        return _Stream(self._inner.start_tls(ssl_context, server_hostname, exchange.compute_remaining(timeout)))
 
     def get_extra_info(self, info: str) -> Any:
         """See httpcore."""
@@ -202,7 +202,7 @@ class _Backend(httpcore.NetworkBackend):
         failure: Exception = httpcore.ConnectError(f"{host} has no address")
         for place in places[:MAX_ADDRESSES]:
             try:
-                left = exchange.left(timeout)
+                left = exchange.compute_remaining(timeout)
                 return _Stream(self._inner.connect_tcp(place, port, left, local_address, socket_options))
             except (httpcore.ConnectError, httpcore.TimeoutException) as error:
                 failure = error

@@ -35,11 +35,11 @@ class HostReachability:
         self._now = now
         self._seen: tuple[str, int, float] | None = None  # a host that answered, its port, and when
 
-    def answered(self, host: str, port: int = 443) -> None:
+    def note_answer(self, host: str, port: int = 443) -> None:
         """Note a host that has answered."""
         self._seen = host, port, self._now()
 
-    def told(self, reply: Reply, host: str, gone: Page) -> Reply:
+    def explain_failure(self, reply: Reply, host: str, gone: Page) -> Reply:
         """Return the reply to a probe that failed.
 
         Of kind `missing`, so that nobody waits for the host: with the page `gone` and the cursor NOWHERE where there is

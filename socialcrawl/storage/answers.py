@@ -56,7 +56,7 @@ def build_answer(
 
 def weigh_mentions(pairs: Mentioned, hits: Sequence[int], links: Links) -> Iterable[Link]:
     """Yield each mention that makes a link, in order; see `LinkWeigher.weigh` for those that are stored."""
-    weights = {kind: links.weight(kind) for kind in KINDS}
+    weights = {kind: links.get_weight(kind) for kind in KINDS}
     for (place, node), mention in pairs.items():
         if weight := weights.get(mention.kind, 0):
             own = hits[place] if mention.hits is None else mention.hits

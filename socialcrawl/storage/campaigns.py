@@ -239,13 +239,13 @@ class _CampaignUpdate:
             versions.begin_epochs(self.connection, [self.campaign], ",".join(why), now)
         if versions.TOPIC in why and (topic_rule := change or counting) is not None:
             recount_topic(self.connection, self.campaign, topic_rule.hits)
-        versions.store_changes(self.connection, self.campaign, settings, now, [one.dotted for one in found])
+        versions.store_changes(self.connection, self.campaign, settings, now, [one.dotted_key for one in found])
 
     def _write(self, found: Sequence[SettingDifference], texts: Sequence[str], platform: str, now: str) -> None:
         new = {key: self.held[key] for key in (COUNTING,) if key in self.held} | self.given | {QUERIES: list(texts)}
         if "seeds" in self.held or "seeds" in self.given:
             seats = list(self.held.get("seeds", {}).get("usernames") or [])
-            if any(one.dotted == "seeds.usernames" for one in found):
+            if any(one.dotted_key == "seeds.usernames" for one in found):
                 seats = self._assign_slots(seats, platform, now)
             new["seeds"] = self.given.get("seeds", {}) | {"usernames": seats}
         values = {"identity": orjson.dumps(new).decode()}

@@ -40,7 +40,7 @@ class CountingRule:
 def _find_rule(topic: Topic, keyword: str) -> int:
     """Return the rule from which on a keyword is counted as now."""
     stem = keyword.strip().removesuffix("*")
-    if topic.entities.account(stem) is not None:
+    if topic.entities.find_account(stem) is not None:
         return 3
     return 2 if _is_changed(topic, keyword, stem) else 1
 

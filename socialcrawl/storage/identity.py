@@ -26,7 +26,7 @@ class SettingDifference(NamedTuple):
     before: object
 
     @property
-    def dotted(self) -> str:
+    def dotted_key(self) -> str:
         """The key as versions name it."""
         return f"{self.section}.{self.key}" if self.key else self.section
 
@@ -71,7 +71,7 @@ def check_changes(name: str, found: Sequence[SettingDifference], fixed: Collecti
     wrong = [one for one in found if _is_fixed(one, fixed)]
     if wrong:
         raise SettingsError(
-            f"The campaign {name!r} cannot continue with another {' or '.join(one.dotted for one in wrong)}: "
+            f"The campaign {name!r} cannot continue with another {' or '.join(one.dotted_key for one in wrong)}: "
             f"{'; '.join(map(str, wrong))}. Restore it to continue it, or choose another name for a new campaign."
         )
 
@@ -96,7 +96,7 @@ def refuse_changes(name: str, found: Sequence[SettingDifference], fixed: Collect
 
 
 def _is_fixed(one: SettingDifference, fixed: Collection[str]) -> bool:
-    return not {*FIXED, *fixed}.isdisjoint({one.section, one.dotted})
+    return not {*FIXED, *fixed}.isdisjoint({one.section, one.dotted_key})
 
 
 def read_texts(identity: Mapping[str, Any]) -> list[str]:
@@ -110,7 +110,7 @@ def read_texts(identity: Mapping[str, Any]) -> list[str]:
     if not topic or not seeds or not seeds.get("search"):
         return []
     keywords, patterns, languages = (topic.get(key) or () for key in ("keywords", "patterns", "languages"))
-    return Topic(keywords, patterns, languages).searches()
+    return Topic(keywords, patterns, languages).build_queries()
 
 
 def read_queries(identity: Mapping[str, Any], current: Sequence[str]) -> tuple[list[str], list[Node]]:

@@ -78,7 +78,7 @@ class LinkWeigher:
         texts = {row.id: row for row in self._texts.fetch_rows(parted)}
         for place, node in pairs:
             row = rows.get((ids[place], node))
-            if weight := self.links.weight("mention" if row is None else row.kind):
+            if weight := self.links.get_weight("mention" if row is None else row.kind):
                 parts = row.spans is not None if row is not None else self.partial  # the page has it no more
                 yield place, node, weight * (self._count_within(row, texts) if parts else hits[place])
 

@@ -82,7 +82,7 @@ class Allowance:
         self._freed = threading.Condition()
 
     @property
-    def held(self) -> int:
+    def bytes_held(self) -> int:
         """Bytes that all readers hold now."""
         return self._held
 

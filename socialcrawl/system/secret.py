@@ -104,11 +104,11 @@ class Veil:
         if longest_first:
             self._pattern = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE)
 
-    def hides(self, text: str) -> bool:
+    def has_secret(self, text: str) -> bool:
         """Return whether there is something in `text` that may not be shown."""
         return self._pattern is not None and self._pattern.search(text) is not None
 
-    def redacted(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """Return the same text with "(kept secret)" in place of what may not be shown."""
         return text if self._pattern is None else self._pattern.sub(KEPT, text)
 
@@ -146,7 +146,7 @@ def conceal(text: str) -> None:
 
 def redact(text: str) -> str:
     """Return the same text with "(kept secret)" in place of everything concealed: for what a server said."""
-    return _veil.redacted(text)
+    return _veil.redact(text)
 
 
 def _make_record_factory(former: Callable[..., logging.LogRecord]) -> Callable[..., logging.LogRecord]:
@@ -166,15 +166,17 @@ def _clean(record: logging.LogRecord) -> None:
     # finished logging would print the parts, and the error with whatever that quotes.
     parts = _try_make(lambda: f"{record.msg!r} {record.args!r}")
     message = _try_make(record.getMessage)
-    if message is None or parts is None or _veil.hides(message) or _veil.hides(parts):
-        record.msg, record.args = _veil.redacted(message or parts or "(cannot be shown)"), ()
+    if message is None or parts is None or _veil.has_secret(message) or _veil.has_secret(parts):
+        record.msg, record.args = _veil.redact(message or parts or "(cannot be shown)"), ()
     if record.exc_info:
         given = record.exc_info
         trace = _try_make(lambda: logging.Formatter().formatException(given))
-        if trace is None or _veil.hides(trace):  # formatters show the finished text, and no handler can finish it again
-            record.exc_text, record.exc_info = _veil.redacted(trace or "(cannot be shown)"), None
+        if trace is None or _veil.has_secret(
+            trace
+        ):  # formatters show the finished text, and no handler can finish it again
+            record.exc_text, record.exc_info = _veil.redact(trace or "(cannot be shown)"), None
     if record.stack_info:
-        record.stack_info = _veil.redacted(record.stack_info)
+        record.stack_info = _veil.redact(record.stack_info)
 
 
 def _try_make(make: Callable[[], str]) -> str | None:
@@ -191,8 +193,8 @@ def _make_exception_hook(
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         text = "".join(traceback.format_exception(kind, error, trace))
-        if _veil.hides(text):
-            write_error(_veil.redacted(text).rstrip("\n"))
+        if _veil.has_secret(text):
+            write_error(_veil.redact(text).rstrip("\n"))
         else:
             former(kind, error, trace)
 
@@ -204,9 +206,9 @@ def _make_thread_hook(former: Callable[[Any], Any]) -> Callable[[Any], None]:
 
     def hook(args: Any) -> None:
         text = "".join(traceback.format_exception(args.exc_type, args.exc_value, args.exc_traceback))
-        if args.exc_type is not SystemExit and _veil.hides(text):
+        if args.exc_type is not SystemExit and _veil.has_secret(text):
             name = args.thread.name if args.thread else "that is gone"
-            write_error(f"Exception in thread {name}:\n{_veil.redacted(text)}".rstrip("\n"))
+            write_error(f"Exception in thread {name}:\n{_veil.redact(text)}".rstrip("\n"))
         else:
             former(args)
 

@@ -70,7 +70,7 @@ class Entities:
         """Return the address that a keyword names, as `plain_address` has it; None where it names none."""
         return plain_address(keyword.strip()) if self.addresses else None
 
-    def account(self, keyword: str) -> str | None:
+    def find_account(self, keyword: str) -> str | None:
         """Return the account that a keyword names in full, as the platform calls it; None where it names none."""
         return None if self.full_name is None else self.full_name(keyword.strip())
 

@@ -85,7 +85,7 @@ class CopyCheck:
                     self.check.leave(UNKNOWN)  # it is the same as an account that this campaign has not met otherwise
                 else:
                     person = people.get(row[node], Person(None, None))
-                    self._compare(table, row, column, person.shown if what == SHOWN else person.id)
+                    self._compare(table, row, column, person.display_name if what == SHOWN else person.id)
 
     def _check_counts(self, rows: Sequence[Row]) -> None:
         """Hold the occurrences of posts against the matches of the one campaign."""

@@ -268,7 +268,7 @@ def _check_facts(connection: Opened, campaign: int, datasheet: Mapping[str, Any]
         tested = find_tested(connection)
         course["liveness"] = Counter(row["status"] for (name, _), row in tested.items() if name == datasheet["name"])
     else:  # the dataset of a refresh is no list of seeds
-        names = dict.fromkeys(person.shown for person in find_seeds(connection, campaign))
+        names = dict.fromkeys(person.display_name for person in find_seeds(connection, campaign))
         course["seeds"] = [name for name in names if name is not None]
     one, other = (
         dict(iterate_leaves(facts)) | {UNTOLD: None} for facts in ({key: datasheet[key] for key in course}, course)

@@ -263,7 +263,7 @@ class OutcomeCheck:
     def _check_probe(self, row: Any) -> None:
         """Check the judgement of a test of life by the rule of the campaign."""
         rule = self.story.kind.activity(self._settings) or Activity()
-        value = float(rule.alive(row.mark, parse_time(row.at), None))
+        value = float(rule.is_active(row.mark, parse_time(row.at), None))
         if row.value != value and row.value == 1.0 and rule.protected and not row.mark:
             value = 1.0  # it is there, and shows what it does to its friends only
         self._compare_values(row, {"value": value}, self._lacking.tests if row.batch in self._came else BROUGHT)

@@ -48,13 +48,13 @@ def test_every_setting_of_the_campaign_file_is_valid_also_those_in_comments():
     assert found.source.base_url == "http://127.0.0.1:8000"
     assert found.budget.max_requests == 500
     assert found.topic.span == (1_793_491_200.0, 1_796_148_000.0)
-    assert found.schedule.meant.told() == "at '0 3 * * *', for 60 min, between 22:00 and 06:00 (Europe/Berlin)"
+    assert found.schedule.schedule.describe() == "at '0 3 * * *', for 60 min, between 22:00 and 06:00 (Europe/Berlin)"
 
 
 def test_the_campaign_file_that_init_writes_has_the_new_sections_as_they_are_without_it():
     given = tomllib.loads((find_folder("config") / "campaign.toml").read_text("utf-8"))
     found, plain = checked(given, FILE), checked({"name": "a", "topic": {"keywords": ["a"]}}, FILE)
-    assert found.schedule.meant == plain.schedule.meant
+    assert found.schedule.schedule == plain.schedule.schedule
     assert (found.accounts, found.notify, found.limits) == (plain.accounts, plain.notify, plain.limits)
     assert found.identity([]) | {"topic": 0} == plain.identity([]) | {
         "topic": 0,

@@ -154,7 +154,7 @@ def test_seats_that_were_taken_stay_in_their_order():
 
 def test_queries_keep_their_numbers_and_new_ones_come_last():
     identity = {"topic": {"keywords": ["b", "a b"], "patterns": []}, "seeds": {"search": True}}
-    (own,) = Topic(["b", "a b"]).searches()
+    (own,) = Topic(["b", "a b"]).build_queries()
     assert read_texts(identity) == [own]
     assert read_queries(identity, [own]) == ([own], [-1])
     assert read_queries(identity, ["new", own, "new"]) == ([own, "new"], [-2, -1])
@@ -168,9 +168,9 @@ def test_what_says_nothing_is_the_same_as_what_is_not_there():
     given_ = {"seed": 1, "topic": {"keywords": ["a"], "languages": []}, "crawl": {}, "accounts": {"exclude": ["bob"]}}
     found = compare_identities(held, given_, set())
     assert [str(one) for one in found] == ["[crawl] strategy was 'altered'", "[accounts] exclude was None"]
-    assert [one.dotted for one in found] == ["crawl.strategy", "accounts.exclude"]
+    assert [one.dotted_key for one in found] == ["crawl.strategy", "accounts.exclude"]
     assert list_parts(found) == ["crawl", "accounts"]
-    assert [one.dotted for one in compare_identities(held, given_, {"bob"})] == ["crawl.strategy"]
+    assert [one.dotted_key for one in compare_identities(held, given_, {"bob"})] == ["crawl.strategy"]
 
 
 def test_a_program_that_searches_the_same_topic_by_other_texts_gives_them_numbers_of_their_own(database):

@@ -58,7 +58,7 @@ class ForumSource:
         params = {"q": self.queries[-1 - pick.node]} if searched else {"name": who.username or who.id}
         endpoint = SEARCH if searched else MEMBER
         reading.take((yield Request((pick.n, 0), endpoint, params, 10, self.policy.compute_most(endpoint, 10))))
-        return {pick.n: reading.authors() if searched else reading.outcome()}
+        return {pick.n: reading.make_search_outcome() if searched else reading.make_outcome()}
 
 
 class ForumWire:

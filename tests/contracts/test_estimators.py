@@ -111,7 +111,7 @@ def test_higher_is_better(name):
     estimator.sow(graph, np.array([0]))
     for node, value, links in ((0, 1.0, {1: 0.0, 2: 3.0, 4: 3.0}), (2, 4.0, {3: 2.0}), (4, 4.0, {3: 2.0})):
         row = graph.add(Node(node), value, np.array(list(links)), np.array(list(links.values())))
-        estimator.grown(graph, row)
+        estimator.note_fetched(graph, row)
     rows = np.array([[0, 1, 1, 1, a, a, a, a] for a in (0.0, 1.0, 2.0)], np.float64)  # values rise with alpha
     far, near = [graph.row(Node(node)) for node in ((3, 1) if name == "bfs" else (1, 3))]
     estimator.learn(rows, np.array([0.0, 2.0, 4.0]))

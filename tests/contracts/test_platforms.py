@@ -199,7 +199,9 @@ class OnTheWeb(OnX):
 
     def truth(self):
         known = build_page_graph(columns(PAGES), MUSIC)
-        links = [dict(zip(*(part.tolist() for part in known.out(row)), strict=True)) for row in range(known.size)]
+        links = [
+            dict(zip(*(part.tolist() for part in known.list_links(row)), strict=True)) for row in range(known.size)
+        ]
         return {
             name: (float(known.beta[row]), {known.names[to]: a for to, a in links[row].items() if to != row})
             for row, name in enumerate(known.names)
@@ -278,7 +280,9 @@ def test_the_known_graph_of_the_posts_is_that_of_the_referee(town):
     found = {
         name: (
             float(graph.beta[i]),
-            dict(zip([names[t] for t in graph.out(i)[0].tolist()], graph.out(i)[1].tolist(), strict=True)),
+            dict(
+                zip([names[t] for t in graph.list_links(i)[0].tolist()], graph.list_links(i)[1].tolist(), strict=True)
+            ),
         )
         for i, name in enumerate(names)
     }

@@ -160,7 +160,9 @@ def test_the_points_of_a_curve_rise_to_the_last_step_through_all_rounds(steps):
 
 def test_features_of_both_sides_are_what_loops_over_all_links_give():
     graph = known(1)
-    links = [(u, v, a) for u in range(graph.size) for v, a in zip(*(x.tolist() for x in graph.out(u)), strict=True)]
+    links = [
+        (u, v, a) for u in range(graph.size) for v, a in zip(*(x.tolist() for x in graph.list_links(u)), strict=True)
+    ]
     for kind in ("in", "out"):
         found = features.compute_sides(graph, kind)
         for node in range(graph.size):
@@ -252,7 +254,7 @@ def test_a_variant_that_is_none_is_refused_with_a_sentence(variant):
 @settings(deadline=None)
 def test_what_can_be_reached_is_what_networkx_finds(seed, start, enough):
     graph = known(seed, links=45)
-    whole = nx.DiGraph([(u, int(v)) for u in range(graph.size) for v in graph.out(u)[0]])
+    whole = nx.DiGraph([(u, int(v)) for u in range(graph.size) for v in graph.list_links(u)[0]])
     whole.add_nodes_from(range(graph.size))
     far = len(nx.descendants(whole, start) | {start}) - 1
     found = count_reachable(graph, [start], enough)
@@ -298,9 +300,11 @@ def test_curves_are_those_of_the_same_replays_and_shares_are_taken_set_by_set(wo
         best = simulate(world.open(), seeds, ReplaySetup("oracle", 40, objective=objective)).curve
         for name in ("oracle", *experiment.variants):
             plain = simulate(world.open(), seeds, ReplaySetup(name, 40, objective=objective, seed=5 + number)).curve
-            at = curves.steps("happy") - 1
-            assert curves.of("happy", name, "score")[number] == pytest.approx(plain[at])
-            assert curves.of("happy", name, "relative")[number] == pytest.approx((plain / best)[at], nan_ok=True)
+            at = curves.get_steps("happy") - 1
+            assert curves.get_column("happy", name, "score")[number] == pytest.approx(plain[at])
+            assert curves.get_column("happy", name, "relative")[number] == pytest.approx(
+                (plain / best)[at], nan_ok=True
+            )
 
 
 def test_an_empty_frontier_holds_the_curve(world, work):
@@ -309,10 +313,10 @@ def test_an_empty_frontier_holds_the_curve(world, work):
     there = CrawlPlan(world, [[int(np.argmax(graph.beta))]], graph.size + 50)
     curves = Curves(replay_crawls(experiment, there, work))
     reached = count_reachable(graph, there.sets[0], 10**9)
-    curve, steps = curves.of("happy", "bfs", "score")[0], curves.steps("happy")
+    curve, steps = curves.get_column("happy", "bfs", "score")[0], curves.get_steps("happy")
     assert steps[-1] > reached
     assert set(curve[steps >= reached].tolist()) == {curve[-1]}
-    assert curves.at("happy", "bfs", "relative", int(steps[-1]))[0] == pytest.approx(1.0)
+    assert curves.get_at("happy", "bfs", "relative", int(steps[-1]))[0] == pytest.approx(1.0)
 
 
 def test_replays_that_are_there_are_not_made_again(world, work):
@@ -360,11 +364,11 @@ def referee(graph, seeds, name, way):
     rows, values, found = [], [], []
     for done in range(len(way)):
         asked = [*seeds, *way[:done]]
-        seen = list(dict.fromkeys([*seeds, *(int(v) for u in asked for v in graph.out(u)[0])]))
+        seen = list(dict.fromkeys([*seeds, *(int(v) for u in asked for v in graph.list_links(u)[0])]))
         frontier = [v for v in seen if v not in asked]
 
         def feature(v, kind, asked=asked):
-            into = [(graph.beta[u], a) for u in asked for to, a in zip(*graph.out(u), strict=True) if to == v]
+            into = [(graph.beta[u], a) for u in asked for to, a in zip(*graph.list_links(u), strict=True) if to == v]
             terms = {"n": [n for n, _ in into], "e": [e for _, e in into], "ne": [n * e for n, e in into]}[kind]
             return sum(terms) if h == "sum" else max(terms)
 
@@ -399,13 +403,15 @@ def test_nothing_is_better_than_the_oracles_first_choice(world, work):
     assert (smooth["difference"] > -1e-12).all()
     assert (smooth["difference"] > 0).any()
     curves = Curves(parts)
-    assert curves.steps("happy").tolist() == [10, 30]
+    assert curves.get_steps("happy").tolist() == [10, 30]
     way = simulate(world.open(), there.sets[1], ReplaySetup("oracle", 30)).steps
     wished = precision.find_first_choices(world.open(), there.sets[1], make_estimator("nh-n-sum", seed=1), way)
     short = world.open().beta[way] - wished
-    assert curves.of("happy", "nh-n-sum", "difference")[1] == pytest.approx([short[:10].mean(), short[10:].mean()])
-    assert Curves(smooth).at("happy", "nh-n-sum", "difference", 30)[1] == pytest.approx(short[26:30].mean())
-    assert curves.of("happy", precision.NOTHING, "difference")[1] == pytest.approx(
+    assert curves.get_column("happy", "nh-n-sum", "difference")[1] == pytest.approx(
+        [short[:10].mean(), short[10:].mean()]
+    )
+    assert Curves(smooth).get_at("happy", "nh-n-sum", "difference", 30)[1] == pytest.approx(short[26:30].mean())
+    assert curves.get_column("happy", precision.NOTHING, "difference")[1] == pytest.approx(
         [world.open().beta[way[:10]].mean(), world.open().beta[way[10:]].mean()]
     )
     assert len(summarize_shortfalls(curves)["step"]) == 2 * 4

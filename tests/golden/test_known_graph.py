@@ -28,7 +28,7 @@ def graph(links, beta, names=None, index=np.int32) -> KnownGraph:
 
 
 def rows(known: KnownGraph) -> list[list[tuple[int, float]]]:
-    return [list(zip(*(x.tolist() for x in known.out(u)), strict=True)) for u in range(known.size)]
+    return [list(zip(*(x.tolist() for x in known.list_links(u)), strict=True)) for u in range(known.size)]
 
 
 def simple(links):

@@ -71,9 +71,9 @@ def test_the_share_held_and_the_size_of_the_topic_are_the_true_ones(found, name)
     read = set().union(*(read_by(crawled(), campaign) for campaign in campaigns))
     assert one.read == len(read)
     assert one.found.on_topic == len((read & world().speakers(WORD)) - stuck())
-    assert one.found.share.holds(share_of(read))
+    assert one.found.share.contains(share_of(read))
     assert one.found.share.width < 0.25
-    assert one.found.size.holds(len(world().reached(WORD)))
+    assert one.found.size.contains(len(world().reached(WORD)))
     assert one.found.lacking == one.found.size.value - one.found.on_topic
 
 
@@ -81,8 +81,8 @@ def test_what_is_not_held_is_within_reach_or_beyond_as_the_links_of_what_is_held
     one = found.datasets[0]
     topic, read = world().reached(WORD), read_by(crawled(), "small")
     near = set().union(*(world().mentions[name] for name in read)) - read
-    assert one.found.reach.holds(len(near & topic) / len(topic))
-    assert one.found.beyond.holds(len(topic - near - read) / len(topic))
+    assert one.found.reach.contains(len(near & topic) / len(topic))
+    assert one.found.beyond.contains(len(topic - near - read) / len(topic))
     assert one.found.reach.value + one.found.beyond.value + one.found.share.value == pytest.approx(1.0)
     assert one.outlook.pays == (
         None if one.found.reach.low < 0.1 <= one.found.reach.high else one.found.reach.low >= 0.1
@@ -94,10 +94,10 @@ def test_the_search_covers_what_the_searches_of_both_campaigns_found(found):
     one = found.datasets[0]
     told, topic = searched_by(crawled(), "sample", "small"), world().reached(WORD)
     read = read_by(crawled(), "small")
-    assert one.found.search.found.holds(len(told & topic) / len(topic))
-    assert one.found.search.held.holds(len(told & read & topic) / len(read & topic))
-    assert one.found.search.only.holds(len((told - read) & topic) / len(topic))
-    assert one.found.search.neither.holds(len(topic - told - read) / len(topic))
+    assert one.found.search.found.contains(len(told & topic) / len(topic))
+    assert one.found.search.held.contains(len(told & read & topic) / len(read & topic))
+    assert one.found.search.only.contains(len((told - read) & topic) / len(topic))
+    assert one.found.search.neither.contains(len(topic - told - read) / len(topic))
 
 
 def test_who_of_a_campaign_on_another_topic_is_on_this_one_is_told_by_its_posts(found):
@@ -176,7 +176,7 @@ def test_a_list_of_accounts_is_audited_and_strangers_in_it_are_taken_to_be_on_to
     assert one.found.on_topic == len(some) + 1
     assert one.notes[0].startswith(f"{unread + 1} of its accounts were never read here: they are taken to be on topic")
     assert len(one.notes) == 1
-    assert one.found.share.holds(len(some) / len(topic))
+    assert one.found.share.contains(len(some) / len(topic))
     share, sure = one.found.share, len(some) - unread
     assert one.found.size.value == pytest.approx((len(some) + 1) / share.value)
     assert one.found.size.low == pytest.approx(max(sure, sure / share.high))
@@ -319,8 +319,8 @@ def test_gaps_are_told_by_language_and_add_up_to_what_is_not_held(tmp_path):
     topic = world().reached(WORD)
     german = {world().names.get(one, one) for one in german} & topic
     gap = {gap.group: gap for gap in one.languages}["de"]
-    assert gap.topic.holds(len(german) / len(topic))
-    assert gap.lacking.holds(len(german - read_by(place, "small")) / len(topic))
+    assert gap.topic.contains(len(german) / len(topic))
+    assert gap.lacking.contains(len(german - read_by(place, "small")) / len(topic))
 
 
 def test_gaps_are_told_by_host_where_there_are_several(tmp_path):
@@ -336,7 +336,7 @@ def test_gaps_are_told_by_host_where_there_are_several(tmp_path):
     odd = {one for (one,) in rows(place, "select coalesce(handle, platform_id) from account where node % 2 = 1")}
     odd = {world().names.get(one, one) for one in odd} & world().reached(WORD)
     read = read_by(place, "small")
-    assert gaps["h1"].held.holds(len(odd & read) / len(odd))
+    assert gaps["h1"].held.contains(len(odd & read) / len(odd))
     assert gaps["h1"].topic.value + gaps["h0"].topic.value == pytest.approx(1.0)
 
 

@@ -159,7 +159,7 @@ def test_what_a_campaign_can_cost_at_most_is_known_before_its_first_request(no_n
     campaign = build(campaign_of("https://api.x.com", tmp_path / "a.db", **sections), CampaignView())
     campaign.close()
     assert campaign.plan.billed
-    assert campaign.plan.most == most
+    assert campaign.plan.max_cost == most
 
 
 def test_the_mock_is_free_of_charge(no_network, tmp_path):

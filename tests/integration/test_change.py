@@ -159,7 +159,7 @@ def stored(connection, word, made, last):
             asked = part_of(part + 1, n)
             reading.take(save(store, Page(rows_, hits, mentions), n, BEGIN + n, asked=asked))
         if not (last and n == len(made) - 1):
-            store.finish((pick,), [reading.outcome()])
+            store.finish((pick,), [reading.make_outcome()])
     return store
 
 
@@ -403,7 +403,7 @@ def test_an_account_that_a_held_answer_calls_by_another_number_keeps_its_weight(
         store.open((Pick(0, Node(3), "expand"),))
         reading = Reading(Pick(0, Node(3), "expand"))
         reading.take(store.held(timeline(0, 1, "5"), BEGIN))
-        outcome = reading.outcome()
+        outcome = reading.make_outcome()
         assert claim != outcome.targets[0] == ann
         store.finish((Pick(0, Node(3), "expand"),), [outcome])
         with connection.begin():

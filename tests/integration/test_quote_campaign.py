@@ -156,8 +156,8 @@ def test_stored_means_are_those_of_the_answers(stored):
         by_user[n] = max(part, by_user.get(n, 0))
     for most in (1, 2, 3, 4):
         read = [min(most, count) for count in by_user.values()]
-        assert mean.pages_per_user(most) == pytest.approx(sum(read) / len(read))
-    assert mean.pages_per_user(4) > 1.0
+        assert mean.estimate_pages(most) == pytest.approx(sum(read) / len(read))
+    assert mean.estimate_pages(4) > 1.0
     accounts = build_world(posts(), 0.2).accounts
     fates = {name: accounts.fates[row] == HERE for name, row in accounts.by_username.items()}
     fates |= {str(key): accounts.fates[row] == HERE for key, row in accounts.by_id.items()}
@@ -171,8 +171,10 @@ def test_stored_means_are_those_of_the_answers(stored):
     found = rows(stored.database, "select o.posts from outcome o join pick using (n) where act = 'search'")[0][0]
     assert mean.authors == pytest.approx(authors / found)
     assert 0 < mean.answer < 1
-    assert {mean.on(name) for name in ("posts_per_page", "more", "missing", "named", "authors", "answer")} == {STORED}
-    assert mean.on("matches") == ASSUMED
+    assert {
+        mean.explain_basis(name) for name in ("posts_per_page", "more", "missing", "named", "authors", "answer")
+    } == {STORED}
+    assert mean.explain_basis("matches") == ASSUMED
 
 
 def test_of_a_campaign_that_has_done_many_steps_the_later_half_counts(stored):
@@ -372,7 +374,7 @@ def test_counting_asks_once_a_search_and_says_what_the_searches_then_find(tmp_pa
         found = make_campaign_quote(meant, matches)
     read = rows(tmp_path / "a.db", "select o.posts from outcome o join pick using (n) where act = 'search' order by n")
     assert [count for (count,) in read] == list(matches)
-    assert found.typical.on("matches") == COUNTED
+    assert found.typical.explain_basis("matches") == COUNTED
 
 
 def test_counting_of_a_campaign_that_has_begun_is_in_its_ledger_and_budget(tmp_path):
@@ -668,7 +670,7 @@ def test_pages_that_are_asked_for_twice_on_bluesky_are_in_the_quote_and_in_the_s
             assert requests <= most[endpoint].requests, endpoint
             assert read <= most[endpoint].posts or not most[endpoint].posts, endpoint
         mean = read_knowledge(make_plan(settings))[1]
-        assert (mean.again, mean.on("again")) == (pytest.approx(10 / 30), STORED)
+        assert (mean.again, mean.explain_basis("again")) == (pytest.approx(10 / 30), STORED)
         assert mean.posts_per_page == pytest.approx(610 / 30)
         twin = make_campaign_quote(make_plan(settings.model_copy(update={"name": "twin"})))
     feeds = "select count(*) from request where endpoint like '%getAuthorFeed'"

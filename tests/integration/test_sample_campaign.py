@@ -69,7 +69,7 @@ def truth():
         author = whole.authors[i]
         name = author.lower()
         count[name] += topic.count(whole.texts[i])
-        for other in whole.mentions_of(i):
+        for other in whole.list_mentions(i):
             out[name].add(other.lower())
             into[other.lower()].append(name)
     names = [name.lower() for name in world.accounts.usernames]

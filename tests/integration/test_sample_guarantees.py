@@ -39,7 +39,7 @@ def drawn(store, how):
     """What the walks of a stored campaign have seen, by the names of those visited; and their jumps out of traps."""
     crawl = sampling(store, Lively(Ticking()), how).crawl
     crawl.fold(store.history())
-    rows = crawl.visits()
+    rows = crawl.list_visits()
     who = store.accounts([*dict.fromkeys(rows.node.tolist())])
     names = [who[node].username for node in rows.node.tolist()]
     return list(

@@ -207,8 +207,8 @@ def test_places_of_then_and_now_are_those_of_the_folded_history(visited):
         for batch, outcomes in history:
             if outcomes[-1].at <= found.then:
                 crawl.absorb(batch, outcomes)
-        names = traces.read_names([node for node, _ in crawl.standing()])
-        then = {names[node]: place for place, (node, _) in enumerate(crawl.standing(), 1)}
+        names = traces.read_names([node for node, _ in crawl.rank_nodes()])
+        then = {names[node]: place for place, (node, _) in enumerate(crawl.rank_nodes(), 1)}
         known = [place for place in (*found.top, *found.rose, *found.fell) if place.before is not None]
         assert len(known) > 5
         assert all(then[place.account] == place.before for place in known)

@@ -106,4 +106,4 @@ def test_on_ubuntu_irc_the_crawl_is_the_referees_and_the_hybrid_finds_more_than_
 
 def test_on_made_posts_the_crawl_is_the_referees_and_the_hybrid_finds_more_than_breadth_first():
     keyword = next(iter(choose_topics().values()))
-    check(world_of(generate(2_000, seed=4).table(), keyword))
+    check(world_of(generate(2_000, seed=4).make_table(), keyword))

@@ -55,7 +55,7 @@ def world():
     found = posts()
     texts, mentions, posted = {}, {}, {}
     for row, author in enumerate(found.authors):
-        name, others = author.lower(), [other.lower() for other in found.mentions_of(row)]
+        name, others = author.lower(), [other.lower() for other in found.list_mentions(row)]
         texts.setdefault(name, []).append(found.texts[row])
         mentions.setdefault(name, set()).update(others)
         for other in {*others} - {name}:

@@ -36,7 +36,9 @@ def bring(crawl, lines):
 def lines_of(old, *, sites=True):
     """The lines that bring a whole dataset."""
     marks = ["" if not sites or site < 0 else f"site{site}" for site in old.sites.tolist()]
-    return [(int(old.nodes[u]), [int(old.nodes[v]) for v in old.out(u)], marks[u], None) for u in range(old.size)]
+    return [
+        (int(old.nodes[u]), [int(old.nodes[v]) for v in old.list_targets(u)], marks[u], None) for u in range(old.size)
+    ]
 
 
 def drive(crawl, active, size=1, most=10**9, odd=lambda pick: None):

@@ -155,7 +155,7 @@ def _within(graph: KnownGraph, seeds: Sequence[int], budget: int) -> list[int]:
     known = dict.fromkeys(seeds)
     layer, start = list(known), len(known)
     for _ in range(budget):
-        layer = [v for v in dict.fromkeys(v for u in layer for v in graph.out(u)[0].tolist()) if v not in known]
+        layer = [v for v in dict.fromkeys(v for u in layer for v in graph.list_links(u)[0].tolist()) if v not in known]
         known.update(dict.fromkeys(layer))
         if len(known) - start > NODES:
             raise SettingsError(
@@ -170,7 +170,7 @@ def _within(graph: KnownGraph, seeds: Sequence[int], budget: int) -> list[int]:
 def _links(graph: KnownGraph, node: int, bit: dict[int, int]) -> int:
     """Return the set of nodes that a node links to."""
     found = 0
-    for target in graph.out(node)[0].tolist():
+    for target in graph.list_links(node)[0].tolist():
         found |= bit.get(target, 0)
     return found
 

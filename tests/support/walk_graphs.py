@@ -96,7 +96,7 @@ def lazy(weights: Floats, degree: float) -> Floats:
 
 def seen(crawl: Sample, size: int) -> Floats:
     """The share of the weight of rows kept that each node has."""
-    visits = crawl.visits()
+    visits = crawl.list_visits()
     weights = np.bincount(visits.node[visits.kept], visits.weight[visits.kept], minlength=size)
     return np.asarray(weights / weights.sum(), np.float64)
 

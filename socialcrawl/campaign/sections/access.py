@@ -25,13 +25,13 @@ class TokenSection(Section):
 
     @field_validator("env")
     @classmethod
-    def _one_or_four(cls, env: str | list[str]) -> str | list[str]:
+    def _check_variables(cls, env: str | list[str]) -> str | list[str]:
         if isinstance(env, list) and len(env) != 4:
             raise ValueError("write one variable (bearer), or four: key, its secret, access token, its secret")
         return env
 
     @model_validator(mode="after")
-    def _of_whom(self) -> Self:
+    def _check_owner(self) -> Self:
         if self.kind == "app" and isinstance(self.env, list):
             raise ValueError('four secrets speak for a user: write kind = "user"')
         return self
@@ -96,21 +96,21 @@ class SourceSection(Section):
     )
 
     @model_validator(mode="after")
-    def _one_way(self) -> Self:
+    def _check_token(self) -> Self:
         if self.tokens and "token_env" in self.model_fields_set:
             raise ValueError("token_env and tokens both name tokens: keep one of the two")
         return self
 
     @field_validator("platform")
     @classmethod
-    def _known(cls, name: str) -> str:
+    def _check_platform(cls, name: str) -> str:
         if name not in BUILT_IN and name not in (known := PLATFORMS.list_names()):
             raise ValueError(explain_unknown("platform", name, known))
         return name
 
     @field_validator("contact")
     @classmethod
-    def _reachable(cls, text: str | None) -> str | None:
+    def _check_contact(cls, text: str | None) -> str | None:
         if text and not (text.isascii() and text.isprintable() and re.search(r"[^\s@]+@[^\s@]+|[a-z]+:\S", text)):
             raise ValueError(
                 'write an address in plain letters (ASCII): "mailto:me@example.org", or a page about your project'
@@ -119,7 +119,7 @@ class SourceSection(Section):
 
     @field_validator("hosts")
     @classmethod
-    def _hosts(cls, names: list[str]) -> list[str]:
+    def _check_hosts(cls, names: list[str]) -> list[str]:
         for name in names:
             if not name.strip() or re.search(r"[/@\s]|:(?!\d+$)", name):
                 raise ValueError(

@@ -31,7 +31,7 @@ class ScheduleSection(Section):
     timezone: Zone = Field(default="UTC", description="whose clocks cron and between mean: Europe/Berlin")
 
     @model_validator(mode="after")
-    def _one_way(self) -> Self:
+    def _check_keys(self) -> Self:
         named = [key for key in ("continuous", "cron", "every") if getattr(self, key)]
         if len(named) > 1:
             raise ValueError(f"{' and '.join(named)} contradict each other: keep one of them")
@@ -42,7 +42,7 @@ class ScheduleSection(Section):
         return self
 
     @property
-    def meant(self) -> Schedule:
+    def schedule(self) -> Schedule:
         """The schedule that is written here."""
         return Schedule(
             None if self.cron is None else parse_cron(self.cron),
@@ -68,7 +68,7 @@ class NotifySection(Section):
 
     @field_validator("on")
     @classmethod
-    def _known(cls, names: list[str]) -> list[str]:
+    def _check_notices(cls, names: list[str]) -> list[str]:
         for name in names:
             if name not in NOTICES:
                 raise ValueError(explain_unknown("notice", name, NOTICES))
@@ -76,7 +76,7 @@ class NotifySection(Section):
 
     @field_validator("command")
     @classmethod
-    def _program(cls, words: list[str]) -> list[str]:
+    def _check_command(cls, words: list[str]) -> list[str]:
         if words and not words[0].strip():
             raise ValueError("its first word is the program to run: write it, or remove the command")
         return words

@@ -34,7 +34,7 @@ class TopicSection(Section):
     until: Moment = Field(default=None, description="only posts written before that (UTC) count")
 
     @model_validator(mode="after")
-    def _forwards(self) -> Self:
+    def _check_span(self) -> Self:
         begin, end = self.span
         if begin is not None and end is not None and begin >= end:
             raise ValueError("from is not before until, so nothing would count: put an earlier from, or a later until")
@@ -54,7 +54,7 @@ class AccountsSection(Section):
     include: Names = Field(default=[], description="exceptions: asked although a pattern excludes them")
 
     @model_validator(mode="after")
-    def _excepted(self) -> Self:
+    def _check_include(self) -> Self:
         if self.include and not self.exclude:
             raise ValueError("include names exceptions, and nothing is excluded: set exclude too, or remove include")
         if not self.include and any(not name.strip("@* ") for name in self.exclude):
@@ -109,24 +109,24 @@ class CrawlSection(Section):
 
     @field_validator("strategy")
     @classmethod
-    def _planned(cls, name: str) -> str:
+    def _check_strategy(cls, name: str) -> str:
         if name not in STRATEGIES:
             raise ValueError(explain_unknown("strategy", name, STRATEGIES))
         return name
 
     @field_validator("estimator")
     @classmethod
-    def _known(cls, name: str) -> str:
+    def _check_estimator(cls, name: str) -> str:
         return check(name)
 
     @field_validator("start")
     @classmethod
-    def _starting(cls, name: str | None) -> str | None:
+    def _check_start(cls, name: str | None) -> str | None:
         return check_start(name) if name is not None else None
 
     @field_validator("shadows")
     @classmethod
-    def _looking(cls, names: list[str], info: ValidationInfo) -> list[str]:
+    def _check_shadows(cls, names: list[str], info: ValidationInfo) -> list[str]:
         for place, name in enumerate(names):
             if check(name) == info.data.get("estimator"):
                 raise ValueError(f"{name!r} is the estimator itself: a shadow is another one")

@@ -103,11 +103,11 @@ def _check_unique(names: dict[tuple[str, str], Path], file: Path, settings: Sett
 
 def _format_plan(plan: Plan) -> str:
     settings = plan.settings
-    text = f"campaign {settings.name!r}, {plan.told}, into {settings.database}"
+    text = f"campaign {settings.name!r}, {plan.description}, into {settings.database}"
     text = ", ".join([text, *_list_differences(plan)])
     if not plan.billed:
         return text
-    most = plan.most
+    most = plan.max_cost
     return (
         f"{text}; {'no bound on its cost' if most is None or isinf(most) else f'at most {format_dollars(round(most))}'}"
     )
@@ -121,6 +121,6 @@ def _list_differences(plan: Plan) -> Iterator[str]:
     if settings.crawl.shadows:
         yield f"{', '.join(settings.crawl.shadows)} looking on"
     if plan.schedule != Schedule():
-        yield plan.schedule.told()
+        yield plan.schedule.describe()
     if settings.limits.weight != 1.0:
         yield f"weight {settings.limits.weight:g}"

@@ -122,8 +122,8 @@ def _check_budget(plan: Plan) -> Iterator[DoctorCheck]:
         yield DoctorCheck(FAIL, "budget", str(error))
         return
     if plan.billed:
-        most = "is not bounded" if plan.most is None else f"is at most {format_dollars(plan.most)}"
-        yield DoctorCheck(WARN if plan.most is None else OK, "budget", f"what the campaign can cost {most}")
+        most = "is not bounded" if plan.max_cost is None else f"is at most {format_dollars(plan.max_cost)}"
+        yield DoctorCheck(WARN if plan.max_cost is None else OK, "budget", f"what the campaign can cost {most}")
 
 
 def _check_prices(table: Policy, now: float) -> DoctorCheck:

@@ -264,7 +264,7 @@ def _print_report(report: ErasureReport, more: str, manner: ErasureOptions) -> N
         for kind, why in MATCHES.items() if table == "response" else ():
             if report.answers.get(kind):
                 write_line(f"  {'':>9}    {report.answers[kind]:,}: {why}")
-    if report.nothing:
+    if report.is_empty:
         write_line("  nothing: there is nothing of it here")
     _format_list("not held, and from now on kept out", report.unheld)
     _format_list("forgotten before", report.before)

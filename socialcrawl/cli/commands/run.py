@@ -184,7 +184,7 @@ def _handle_signals(campaign: Campaign, *, quiet: bool) -> Iterator[None]:
 
 def _announce(campaign: Campaign) -> str:
     settings = campaign.settings
-    line = f"campaign {settings.name!r}: {campaign.plan.told}, into {settings.database}"
+    line = f"campaign {settings.name!r}: {campaign.plan.description}, into {settings.database}"
     if campaign.plan.billed:
         table = f"by the price table of {campaign.planner.policy.as_of}"
         spent = read_progress(campaign.plan)

@@ -64,7 +64,9 @@ def train(wanted: TrainingOptions, console: Console, *, as_json: bool = False) -
         watch("learning the tree")
         tree = grow(learned.texts, learned.on_topic, how)
     about = _describe_tree(where, learned, measured, how)
-    tree = DecisionTree(tree.vocabulary, tree.nodes, {**about, "telling": [list(one) for one in tree.telling(TELLING)]})
+    tree = DecisionTree(
+        tree.vocabulary, tree.nodes, {**about, "telling": [list(one) for one in tree.list_telling_words(TELLING)]}
+    )
     tree.save(wanted.out)
     if as_json:
         write_json(json.dumps({"file": str(wanted.out), **tree.about}, ensure_ascii=False))
@@ -199,6 +201,6 @@ def _format_features(tree: DecisionTree) -> Table:
     table.add_column("word", overflow="fold")
     table.add_column("of all gain", justify="right", no_wrap=True)
     table.add_column("speaks", no_wrap=True)
-    for word, part, forth in tree.telling(TELLING):
+    for word, part, forth in tree.list_telling_words(TELLING):
         table.add_row(Text(word), f"{part:.0%}", "for" if forth else "against")
     return table

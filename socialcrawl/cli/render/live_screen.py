@@ -81,7 +81,7 @@ class CampaignView:
         ahead = steps - campaign.crawl.taken
         if ahead <= 0:
             return 0.0, 0.0
-        ends = self.needs.ahead(ahead, FEW)
+        ends = self.needs.estimate_range(ahead, FEW)
         if ends is None or self._first is None or self.needs.total <= self._first[1]:
             return None
         work, asked = self._first

@@ -284,7 +284,7 @@ def _describe_means(plan: Plan, found: Quote) -> dict[str, float]:
     if shape.tests:  # of those who are there perhaps the last post, of nobody any others
         last = {"missing": typical.missing} if shape.latest or shape.roles.last else {}
         return last | {"answer": typical.answer}
-    pages = typical.pages_per_user(shape.pages_per_user)
+    pages = typical.estimate_pages(shape.pages_per_user)
     means: dict[str, float] = {"posts_per_page": typical.posts_per_page, "pages": pages}
     means |= {name: getattr(typical, name) for name in ("missing", "named", "answer")}
     if shape.back:
@@ -301,7 +301,7 @@ def _describe_base(found: Quote, name: str) -> str:
     """Return what a mean rests on."""
     if name == "back":
         return SAID
-    return found.typical.on("more" if name == "pages" else name)
+    return found.typical.explain_basis("more" if name == "pages" else name)
 
 
 def _describe_fee(plan: Plan) -> str:

@@ -50,7 +50,7 @@ class BulkFold:
     def fold(self, history: History) -> None:
         """Absorb every finished batch in turn: at once where that comes to the same, bit for bit."""
         history = skip_known(history, self.picks)
-        if self.company.one_by_one():
+        if self.company.is_sequential():
             for batch, outcomes in history:
                 self.absorb(batch, outcomes)
             return

@@ -62,18 +62,18 @@ class Collect(BulkFold):
 
     def choose(self, size: int, now: float) -> Batch | Stop:
         """Return the next r = `size` picks: seeds while there are any, then the best of the frontier."""
-        act, nodes = self.seeds.due(size, self.width)
+        act, nodes = self.seeds.choose_next(size, self.width)
         if nodes:
             return tuple(Pick(self.picks + i, node, act) for i, node in enumerate(nodes))
         if not self.seeds.asked and not self.imported:
-            return Stop(StopKind.FAILED, self.seeds.complaint())
+            return Stop(StopKind.FAILED, self.seeds.explain_empty())
         left = size if self.steps is None else min(size, self.steps - self.taken)
         if left <= 0:
             return Stop(StopKind.DONE, f"all {self.steps} steps are done")
         if not self.graph.left:
             return self._pick_late(left) or self._stop_exhausted()
         rows, scores = self.strategy.pick(self.ranking, left, self.taken)
-        thoughts = self.company.thoughts(self.graph, rows, self.taken)
+        thoughts = self.company.score_shadows(self.graph, rows, self.taken)
         return tuple(
             Pick(self.picks + i, self.graph.node(row), Act.EXPAND, score, self.graph.features(row), shadows=thought)
             for i, (row, score, thought) in enumerate(zip(rows.tolist(), scores.tolist(), thoughts, strict=True))
@@ -94,7 +94,7 @@ class Collect(BulkFold):
         if pick.act == Act.SEED:
             self._sow()
             self.graph.seed(pick.node)
-            self.seeds.done(pick.node, outcome.missing)
+            self.seeds.note_done(pick.node, outcome.missing)
             self.seed_relevance += outcome.value
         elif pick.act == Act.IMPORT:
             self.seeds.bring(pick.node)
@@ -122,7 +122,7 @@ class Collect(BulkFold):
             teaches = self.company.learns and pick.act == Act.EXPAND
             x = (pick.x or self._read_features(pick.node)) if teaches else ()
             row = self.graph.add(pick.node, outcome.value, outcome.targets, outcome.alpha)
-            self.company.grown(self.graph, row)
+            self.company.note_fetched(self.graph, row)
             if teaches:
                 self.company.learn(np.array([x]), np.array([outcome.value]))
             return
@@ -144,7 +144,7 @@ class Collect(BulkFold):
 
     def _stop_exhausted(self) -> Stop:
         if self.seeds.unread and not self.imported:
-            return Stop(StopKind.FAILED, self.seeds.complaint())
+            return Stop(StopKind.FAILED, self.seeds.explain_empty())
         return Stop(StopKind.DONE, "the frontier is empty: every account in reach was asked")
 
     def _pick_late(self, left: int) -> Batch:

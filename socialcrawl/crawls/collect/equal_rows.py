@@ -68,7 +68,7 @@ class EqualRows:
         """
         if not self._rows:
             return NOBODY
-        scores = terms.combined(self.values)
+        scores = terms.combine(self.values)
         if np.maximum.reduce(scores) < worst[0]:
             return NOBODY
         leaving = [

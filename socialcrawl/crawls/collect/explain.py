@@ -265,7 +265,7 @@ class _Case:
         best = int(np.argmax(scores))
         features = dict(zip(COLUMNS, graph.features(row), strict=True))
         speaks = _find_turn(estimator, taken)
-        terms = speaks.terms(taken)
+        terms = speaks.get_terms(taken)
         agrees = None if n is None else self._is_as_stored(n, score, features)
         return Decision(
             taken,

@@ -46,30 +46,30 @@ class Ranking:
         self._near: list[Rows] = []  # with those that have left
         self._below, self._far, self._crowds = FarRows(), FarRows(), EqualRows(width, self._place)
 
-    def all(self, n: int) -> tuple[Rows, Floats]:
+    def list_all(self, n: int) -> tuple[Rows, Floats]:
         """Return the whole frontier in order of discovery, and its scores after `n` steps."""
         if self._terms is None:
-            self.graph.changes()  # nobody keeps candidates, so nobody needs them
+            self.graph.take_changes()  # nobody keeps candidates, so nobody needs them
         rows = self.graph.frontier()
         return rows, self.estimator.score(self.graph, rows, n)
 
-    def depth(self, rows: Rows) -> Floats:
+    def get_depth(self, rows: Rows) -> Floats:
         """Return the shortest known distance of `rows` from the seeds."""
         return self.graph.column("depth", rows)
 
-    def best(self, size: int, n: int) -> tuple[Rows, Floats]:
+    def find_best(self, size: int, n: int) -> tuple[Rows, Floats]:
         """Return the `size` best rows of the frontier after `n` steps, best first, and their scores."""
-        terms = self.estimator.terms(n)
+        terms = self.estimator.get_terms(n)
         if terms is None:
-            rows, scores = self.all(n)
+            rows, scores = self.list_all(n)
             chosen = choose_greedily(scores, size)
             return rows[chosen], scores[chosen]
         if not any(terms.weights):  # as of a regression that has seen one value only
-            rows = self.graph.earliest(size)
+            rows = self.graph.find_earliest(size)
             return rows, np.full(len(rows), terms.intercept)
         self._follow(terms, size)
         while True:
-            rows, scores = self._rows[: self.count], terms.combined(self._values[:, : self.count])
+            rows, scores = self._rows[: self.count], terms.combine(self._values[:, : self.count])
             chosen = _find_first(rows, scores, size)
             rows, scores = rows[chosen], scores[chosen]
             if self._is_best(terms, rows, scores, size):
@@ -99,7 +99,7 @@ class Ranking:
             self._scan(terms, size)
             return
         self._terms = terms
-        changed = self.graph.changes()
+        changed = self.graph.take_changes()
         if self.graph.size > len(self._place):
             self._place = self._crowds.place = np.concatenate([self._place, np.zeros(3 * self.graph.size, np.int32)])
         self._place_anew(terms, changed)
@@ -124,7 +124,7 @@ class Ranking:
             rising = rising[((at == FAR) | (at == CLOSE)) & self.graph.is_open(changed[rising])]
         if len(rising):
             rows, first = _sort_once(changed[rising])
-            self._come_near(terms, rows, values[:, rising[first]])
+            self._add_near(terms, rows, values[:, rising[first]])
 
     def _renew(self, rows: Rows, places: NDArray[np.int32], values: Floats) -> None:
         """Give candidates their new values, and take out whoever is closed."""
@@ -135,7 +135,7 @@ class Ranking:
         for row in rows[~self.graph.is_open(rows)].tolist():
             self._dismiss(row)
 
-    def _come_near(self, terms: ScoreTerms, rows: Rows, values: Floats) -> None:
+    def _add_near(self, terms: ScoreTerms, rows: Rows, values: Floats) -> None:
         """Place rows (ascending, none a candidate) that may score above all far ones."""
         first = self._below.find_rising(rows, values)
         if len(first) < len(rows):
@@ -155,7 +155,7 @@ class Ranking:
         """Score the whole frontier, and part it anew."""
         self.scans += 1
         self._terms = terms
-        self.graph.changes()
+        self.graph.take_changes()
         self._clear(len(terms.weights))
         kept = self._count_room(size)
         rows = self.graph.frontier()

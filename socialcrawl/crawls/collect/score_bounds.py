@@ -27,7 +27,7 @@ class FarRows:
         """
         if len(rows) <= kept:
             return rows, values
-        scores = np.array(terms.combined(values))
+        scores = np.array(terms.combine(values))
         inside = np.flatnonzero(scores >= -np.partition(-scores, kept - 1)[kept - 1])
         if len(inside) == len(rows):
             return rows, values
@@ -51,7 +51,7 @@ class FarRows:
         """Return the places of those of these rows that, by the weights of the threshold, rank before all others."""
         if self.score == -np.inf:
             return np.arange(len(rows))
-        scores = self.then.combined(values)
+        scores = self.then.combine(values)
         some = (scores >= self.score).nonzero()[0]
         return some[(scores[some] > self.score) | (rows[some] < self.row)]
 

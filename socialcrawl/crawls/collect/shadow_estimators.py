@@ -31,26 +31,26 @@ class EstimatorGroup:
         """Whether anybody learns: most estimators look at the graph only."""
         return bool(self.learners)
 
-    def one_by_one(self) -> bool:
+    def is_sequential(self) -> bool:
         """Return whether one of them has to be told of every node at its moment."""
-        return any(one.one_by_one() for one in self.all)
+        return any(one.is_sequential() for one in self.all)
 
     def sow(self, graph: Graph, rows: Rows) -> None:
         """Tell all of the seeds."""
         for one in self.all:
             one.sow(graph, rows)
 
-    def grown(self, graph: Graph, row: int) -> None:
+    def note_fetched(self, graph: Graph, row: int) -> None:
         """Tell all that the node in `row` has been fetched."""
         for one in self.all:
-            one.grown(graph, row)
+            one.note_fetched(graph, row)
 
     def learn(self, x: Floats, y: Floats) -> None:
         """Teach all who learn: features as picked, shape (m, len(COLUMNS)), and true values, shape (m,)."""
         for one in self.learners:
             one.learn(x, y)
 
-    def thoughts(self, graph: Graph, rows: Rows, n: int) -> Sequence[Thoughts]:
+    def score_shadows(self, graph: Graph, rows: Rows, n: int) -> Sequence[Thoughts]:
         """Return what those who look on think of each of the picked `rows` after `n` steps."""
         if not self.shadows:
             return [()] * len(rows)

@@ -21,13 +21,13 @@ Scored = tuple[NDArray[np.int64], NDArray[np.float64]]
 class Ranked(Protocol):
     """A frontier with its scores; what a strategy chooses from."""
 
-    def best(self, size: int, n: int) -> Scored:
+    def find_best(self, size: int, n: int) -> Scored:
         """Return the `size` best rows after `n` steps, best first, and their scores."""
 
-    def all(self, n: int) -> Scored:
+    def list_all(self, n: int) -> Scored:
         """Return all rows in order of discovery, and their scores after `n` steps."""
 
-    def depth(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def get_depth(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the shortest known distance of `rows` from the seeds, float64."""
 
 
@@ -43,7 +43,7 @@ class Greedy:
 
     def pick(self, frontier: Ranked, size: int, n: int) -> Scored:
         """Return the `size` best, best first; of equals the one discovered first."""
-        return frontier.best(size, n)
+        return frontier.find_best(size, n)
 
 
 class AlteredGreedy:
@@ -71,8 +71,8 @@ class AlteredGreedy:
         """Return the rows of the next `size` picks, in order, and their scores."""
         draws = [draw_uniform(self.seed, "altered greedy", n + i, 2) for i in range(size)]
         if all(coin < self.q for coin, _ in draws):
-            return frontier.best(size, n)
-        rows, scores = frontier.all(n)
+            return frontier.find_best(size, n)
+        rows, scores = frontier.list_all(n)
         picked: list[int] = []
         left = np.arange(len(rows))
         for coin, place in draws[: len(rows)]:
@@ -101,7 +101,7 @@ class Proportional:
 
     def pick(self, frontier: Ranked, size: int, n: int) -> Scored:
         """Return the rows of the next `size` picks, in order, and their scores."""
-        rows, scores = frontier.all(n)
+        rows, scores = frontier.list_all(n)
         picked: list[int] = []
         left = np.arange(len(rows))
         for i in range(min(size, len(rows))):
@@ -173,7 +173,7 @@ class ControlledStrategy:
         who = assign_arms(self.seed, self.share, n, size)
         if not who.any():
             return steered
-        rows, scores = frontier.all(n)
+        rows, scores = frontier.list_all(n)
         left = np.ones(len(rows), np.bool_)
         wanted = iter(np.searchsorted(rows, steered[0]).tolist())
         picked: list[int] = []
@@ -192,6 +192,6 @@ class ControlledStrategy:
         """Return a place in `rows` that is drawn among those `left`."""
         places = np.flatnonzero(left)
         if nearest:
-            depth = frontier.depth(rows[places])
+            depth = frontier.get_depth(rows[places])
             places = places[depth == depth.min()]
         return int(places[int(draw_chance(self.seed, "control account", n) * len(places))])

@@ -67,7 +67,7 @@ class Refresh:
     def view(self) -> DatasetView:
         """What is known, by row."""
         if self._view is None:
-            old = self._growing.old(linked=self.rules.linked) if self._given is None else self._given
+            old = self._growing.build(linked=self.rules.linked) if self._given is None else self._given
             self._view = DatasetView(old, self.rules, self.seed)
             self.answers.tell(self._view.learn)
             self._view.rest(np.array([*self.answers.resting], np.int64), resting=True)
@@ -109,7 +109,7 @@ class Refresh:
         self.judged = verdict = self.verdict()
         if verdict is not None and verdict.reached:
             return Stop(StopKind.DONE, verdict.why)
-        rows, scores = self.view.next(left, drawn=verdict is not None and verdict.doubted and self.rules.draws)
+        rows, scores = self.view.find_next(left, drawn=verdict is not None and verdict.doubted and self.rules.draws)
         if not len(rows):
             return Stop(StopKind.DONE, self._explain_end())
         nodes = self.view.nodes[rows].tolist()
@@ -144,7 +144,9 @@ class Refresh:
     def estimate(self) -> ActiveEstimate:
         """Return how many nodes are active, by all tests and the random sample, and the share of them that is found."""
         view = self.view
-        return estimate(view.size, tested=view.tested, found=view.active, left=view.left, strata=view.strata())
+        return estimate(
+            view.size, tested=view.tested_count, found=view.active, left=view.left, strata=view.make_strata()
+        )
 
     def verdict(self) -> StopVerdict | None:
         """Return whether the wanted fraction is found; None: none is wanted, or the order has not begun, or is over."""

@@ -54,7 +54,7 @@ class Frontier:
         self._place[order] = np.arange(len(order))
         self._head, self._passed = 0, np.zeros(LEFT + 1, np.int64)
 
-    def beyond(self, state: States, sample: Ints, everything: Stratum) -> Stratum:
+    def select_beyond(self, state: States, sample: Ints, everything: Stratum) -> Stratum:
         """Return the stratum of rows beyond the frontier.
 
         Args:
@@ -62,7 +62,7 @@ class Frontier:
             sample: rows that were drawn at random.
             everything: the stratum of all rows.
         """
-        head = self._line.passed(state)
+        head = self._line.count_passed(state)
         self._passed += count_states(state[self._order[self._head : head]])
         self._head = head
         before = self._passed + count_states(state[self._first])
@@ -125,7 +125,7 @@ class DatasetView:
         return int(self._tally[ACTIVE])
 
     @property
-    def tested(self) -> int:
+    def tested_count(self) -> int:
         """How many were tested, whatever came of it."""
         return int(self._tally[[ACTIVE, DEAD, UNKNOWN]].sum())
 
@@ -142,16 +142,16 @@ class DatasetView:
     @cached_property
     def training(self) -> Ints:
         """The training set Z in its order."""
-        return self.ranks.training(self.rules.training, self.rules.z, neighbours=self.rules.neighbours)
+        return self.ranks.choose_training(self.rules.training, self.rules.z, neighbours=self.rules.neighbours)
 
     @cached_property
     def learning(self) -> Ints:
         """The rows that are tested before the order begins, one round: those of `check`, then the others of Z."""
         return find_first(np.concatenate([self.check, self.training]))
 
-    def rows(self, nodes: Ints) -> Ints:
+    def find_rows(self, nodes: Ints) -> Ints:
         """Return the rows of nodes, int64; -1 for those that are not in the dataset."""
-        rows = self.old.rows(nodes)
+        rows = self.old.find_rows(nodes)
         for i in np.flatnonzero(rows < 0).tolist() if self._renamed else ():
             rows[i] = self._renamed.get(int(nodes[i]), -1)
         return self._resolve(rows)
@@ -167,12 +167,12 @@ class DatasetView:
 
     def rest(self, nodes: Ints, *, resting: bool) -> None:
         """Let untested nodes rest, or wake them."""
-        rows = self.rows(nodes)
+        rows = self.find_rows(nodes)
         rows = rows[rows >= 0]
         rows = find_distinct(rows[self.state[rows] < CLOSED])
         self._mark(rows, np.int8(RESTING if resting else OPEN), rows)
 
-    def next(self, count: int, *, drawn: bool = False) -> tuple[Ints, Floats]:
+    def find_next(self, count: int, *, drawn: bool = False) -> tuple[Ints, Floats]:
         """Return the next rows to test, `count` or fewer, with their scores.
 
         None where this worker has nothing to test now.
@@ -188,12 +188,12 @@ class DatasetView:
             return rows, np.zeros(len(rows))
         if not queue.is_done(self.state):
             return rows, np.zeros(0)
-        if drawn and len(rows := self._drawn.take(self.state, count)):
+        if drawn and len(rows := self._random_queue.take(self.state, count)):
             return rows, np.zeros(len(rows))
         if self.rules.rank in DYNAMIC:
             order = self._make_dynamic_order()
             rows = order.take(self.state, count)
-            rows = rows if len(rows) else self._late.take(self.state, count, RESTING)
+            rows = rows if len(rows) else self._late_queue.take(self.state, count, RESTING)
             return rows, order.score(rows)
         line, scores, _ = self._order
         rows = self._take_open(line, count)
@@ -204,7 +204,7 @@ class DatasetView:
         """Whether some of those who are tested before the order begins are not tested yet."""
         return not self._first[1].is_done(self.state)
 
-    def strata(self) -> list[Stratum]:
+    def make_strata(self) -> list[Stratum]:
         """Return the strata that hold a random sample and all that is left: those beyond the frontier, or all rows.
 
         An order that learns from the sample's answers, or is not known yet, has no frontier. Beyond it the sample is
@@ -218,12 +218,12 @@ class DatasetView:
         everything = Stratum(known + self.left, self.active, sampled, int(found[ACTIVE]), whole=True)
         if self.awaits or self.rules.rank in DYNAMIC:
             return [everything]
-        drawn = self._lots[: max(self.rules.check, self._drawn.passed(self.state))]
-        beyond = self._order[2].beyond(self.state, drawn, everything)
+        drawn = self._lots[: max(self.rules.check, self._random_queue.count_passed(self.state))]
+        beyond = self._order[2].select_beyond(self.state, drawn, everything)
         return [beyond] if self.rules.check and beyond.sampled else [beyond, everything]
 
     def _set(self, nodes: Ints, states: States) -> None:
-        rows = self.rows(nodes)
+        rows = self.find_rows(nodes)
         inside = rows >= 0
         rows, states = rows[inside], states[inside]
         once = find_distinct(rows)
@@ -242,7 +242,7 @@ class DatasetView:
         self._tally += count_states(self.state[once])
 
     def _merge(self, node: Node, other: Node) -> None:
-        rows = self.rows(np.array([node, other], np.int64))
+        rows = self.find_rows(np.array([node, other], np.int64))
         row, target = rows.tolist()
         if row < 0:
             return
@@ -298,23 +298,23 @@ class DatasetView:
     @cached_property
     def _lots(self) -> Ints:
         """All rows in the order in which they are drawn at random: a sample is the first of them."""
-        return self.ranks.static("random", CHECK)
+        return self.ranks.order_static("random", CHECK)
 
     @cached_property
-    def _drawn(self) -> RowQueue:
+    def _random_queue(self) -> RowQueue:
         return RowQueue(self._lots)
 
     @cached_property
     def _order(self) -> tuple[RowQueue, Floats, Frontier]:
         """What is left in the order of a static or sample-based rank, the scores, and how far that order is tested."""
         tested, active = self._list_trained()
-        scores = self.ranks.scores(self.rules.rank, tested, active)
-        order = self.ranks.ordered(self.rules.rank, scores, self.training)
+        scores = self.ranks.compute_scores(self.rules.rank, tested, active)
+        order = self.ranks.order_by(self.rules.rank, scores, self.training)
         others = order[~np.isin(order, self.check)]
         return RowQueue(self._take_share(others)), scores, Frontier(order, self.training, self.old.size)
 
     @cached_property
-    def _late(self) -> RowQueue:
+    def _late_queue(self) -> RowQueue:
         return RowQueue(self.ranks.by_pagerank)
 
     def _make_dynamic_order(self) -> DynamicOrder:
@@ -326,7 +326,7 @@ class DatasetView:
                 self._dynamic = ActiveIndegreeOrder(self.ranks, self._resolve)
             else:
                 self._dynamic = RezappedOrder(self.ranks, rounds=rules.rounds, top=rules.top, every=rules.every)
-            rows = find_first(self._tested.whole)
+            rows = find_first(self._tested.values)
             rows = rows[np.isin(self.state[rows], (ACTIVE, DEAD))]
             self._dynamic.learn(rows, self.state[rows] == ACTIVE)
         return self._dynamic

@@ -147,7 +147,7 @@ class RezappedOrder:
 
     def take(self, state: States, count: int) -> Ints:
         """Return the largest scores by the first tests, a multiple of `every`."""
-        tests = self._tests.whole
+        tests = self._tests.values
         used = len(tests) - len(tests) % self._every
         if used != self._used:
             self._used = used
@@ -160,8 +160,8 @@ class RezappedOrder:
         return self._scores[rows]
 
     def _spread(self, active: NDArray[Any]) -> Floats:
-        scores, size = self._ranks.adaptive(active), int(np.ceil(self._top * len(active)))
+        scores, size = self._ranks.score_adaptive(active), int(np.ceil(self._top * len(active)))
         for _ in range(self._rounds if size else 0):
             best = sort_descending(scores, self._ranks.by_pagerank)[:size]
-            scores = self._ranks.adaptive(best[scores[best] > 0])
+            scores = self._ranks.score_adaptive(best[scores[best] > 0])
         return scores

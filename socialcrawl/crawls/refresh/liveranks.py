@@ -61,7 +61,7 @@ class LiveRanks:
             raise ValueError(f"damping = {damping}: the part that is handed on must be at least 0 and less than 1")
         self.old, self.seed, self.damping, self.tolerance = old, seed, damping, tolerance
 
-    def static(self, rank: str, purpose: str = ORDER) -> Ints:
+    def order_static(self, rank: str, purpose: str = ORDER) -> Ints:
         """Return all rows in the order of a static rank, int64[n]; `purpose` names the draws of "random" and of ties.
 
         Raises:
@@ -74,10 +74,10 @@ class LiveRanks:
         if rank == "pagerank" and purpose == ORDER:
             return self.by_pagerank
         return sort_descending(
-            self.old.indegree if rank == "indegree" else self.pagerank, self.static("random", purpose)
+            self.old.indegree if rank == "indegree" else self.pagerank, self.order_static("random", purpose)
         )
 
-    def training(self, rank: str, z: int, *, neighbours: bool = True, purpose: str = TRAINING) -> Ints:
+    def choose_training(self, rank: str, z: int, *, neighbours: bool = True, purpose: str = TRAINING) -> Ints:
         """Return the first z rows of a static rank, int64; all if there are no more.
 
         Args:
@@ -90,10 +90,10 @@ class LiveRanks:
         Raises:
             ValueError: there is no such static rank.
         """
-        order = self.static(rank, purpose)
+        order = self.order_static(rank, purpose)
         return order[:z] if neighbours else self._pick_apart(order, z)
 
-    def scores(self, rank: str, tested: Rows, active: Flags) -> Floats:
+    def compute_scores(self, rank: str, tested: Rows, active: Flags) -> Floats:
         """Return the score of every row by a static or sample-based rank, float64[n]: the larger the earlier.
 
         Random: 0.
@@ -115,11 +115,11 @@ class LiveRanks:
         if rank == "pagerank":
             return self.pagerank
         if rank == "pa":
-            return self.adaptive(tested[active])
+            return self.score_adaptive(tested[active])
         if rank == "pa+-":
-            return self.double_adaptive(tested, active)
+            return self.score_double_adaptive(tested, active)
         if rank == "asf":
-            return self.site_rates(tested, active)
+            return self.compute_site_rates(tested, active)
         raise ValueError(f"{rank!r} has no scores before it is tested. Choose one of: {', '.join((*STATIC, *SAMPLED))}")
 
     def order(self, rank: str, tested: Rows, active: Flags) -> Ints:
@@ -128,25 +128,25 @@ class LiveRanks:
         Raises:
             ValueError: there is no such rank, or asf and no node has a site.
         """
-        return self.ordered(rank, self.scores(rank, tested, active), tested)
+        return self.order_by(rank, self.compute_scores(rank, tested, active), tested)
 
-    def ordered(self, rank: str, scores: Floats, tested: Rows) -> Ints:
+    def order_by(self, rank: str, scores: Floats, tested: Rows) -> Ints:
         """Return all other rows than the tested, by their `scores` (of this rank), int64[n - z]."""
         if rank == "asf":
             order = self._order_by_site(scores)
         elif rank in ("random", "indegree"):
-            order = sort_descending(scores, self.static("random"))
+            order = sort_descending(scores, self.order_static("random"))
         else:
             order = self.by_pagerank if rank == "pagerank" else sort_descending(scores, self.by_pagerank)
         others = np.ones(self.old.size, np.bool_)
         others[tested] = False
         return order[others[order]]
 
-    def adaptive(self, active: Rows) -> Floats:
+    def score_adaptive(self, active: Rows) -> Floats:
         """Pa: the PageRank of every row zapped evenly to the `active`, float64[n]; 0 exactly where it cannot come."""
         return self._compute_zapped(active)[0]
 
-    def double_adaptive(self, tested: Rows, active: Flags) -> Floats:
+    def score_double_adaptive(self, tested: Rows, active: Flags) -> Floats:
         """Return Pa+/-: the logarithm of the ratio of the PageRanks zapped to active and to inactive, float64[n].
 
         -inf where the first is 0. Without inactive ones it is that of the first: nothing speaks against anybody.
@@ -154,7 +154,7 @@ class LiveRanks:
         for_it, against = self._compute_zapped(tested[active], tested[~active])
         return compute_log_ratio(for_it, against, tolerance=self.tolerance)
 
-    def adaptives(self, tested: Rows, active: Flags) -> dict[str, Floats]:
+    def score_all_adaptive(self, tested: Rows, active: Flags) -> dict[str, Floats]:
         """Return the scores of pagerank, pa and pa+- together, which costs little more than one of them."""
         for_it, against = self._compute_zapped(tested[active], tested[~active])
         return {
@@ -163,7 +163,7 @@ class LiveRanks:
             "pa+-": compute_log_ratio(for_it, against, tolerance=self.tolerance),
         }
 
-    def site_rates(self, tested: Rows, active: Flags) -> Floats:
+    def compute_site_rates(self, tested: Rows, active: Flags) -> Floats:
         """Return the share of tested rows that are active in the site of every row, float64[n].
 
         -1 where none was tested.
@@ -189,19 +189,19 @@ class LiveRanks:
     @cached_property
     def pagerank(self) -> Floats:
         """P: the PageRank of every row zapped evenly to all, float64[n]."""
-        return self.spread.ranks([None], tolerance=self.tolerance)[0]
+        return self.spread.compute_ranks([None], tolerance=self.tolerance)[0]
 
     def _compute_zapped(self, *zaps: Rows) -> list[Floats]:
         """Return the PageRanks of these zaps; and that of all rows, which ties ask for: together they cost less."""
         if "pagerank" in self.__dict__:
-            return self.spread.ranks(zaps, tolerance=self.tolerance)
-        *found, self.pagerank = self.spread.ranks([*zaps, None], tolerance=self.tolerance)
+            return self.spread.compute_ranks(zaps, tolerance=self.tolerance)
+        *found, self.pagerank = self.spread.compute_ranks([*zaps, None], tolerance=self.tolerance)
         return found
 
     @cached_property
     def by_pagerank(self) -> Ints:
         """All rows by PageRank, ties by chance, int64[n]."""
-        return sort_descending(self.pagerank, self.static("random"))
+        return sort_descending(self.pagerank, self.order_static("random"))
 
     def _order_by_site(self, rates: Floats) -> Ints:
         """Return all rows by the rate of their site, site by site."""
@@ -226,7 +226,7 @@ class LiveRanks:
                 left_out.append(row)
                 continue
             taken.append(row)
-            barred[old.out(row)] = True
+            barred[old.list_targets(row)] = True
             barred[sources[begins[row] : begins[row + 1]]] = True
         return np.array([*taken, *left_out[: max(0, z - len(taken))]], np.int64)
 

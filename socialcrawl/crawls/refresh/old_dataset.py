@@ -52,13 +52,13 @@ class OldDataset:
         """Whether any node has a site."""
         return self.sites is not None and bool((self.sites != NOWHERE).any())
 
-    def rows(self, nodes: Ints) -> Ints:
+    def find_rows(self, nodes: Ints) -> Ints:
         """Return the rows of nodes, int64; -1 for those that are not there."""
         if self._plain:
             return np.where((nodes >= 0) & (nodes < self.size), nodes, -1)
         return find_places(self._by_name[0], self._by_name[1], nodes)
 
-    def out(self, row: int) -> Rows:
+    def list_targets(self, row: int) -> Rows:
         """Return the rows that a row links to, ascending."""
         return self.indices[self.indptr[row] : self.indptr[row + 1]]
 
@@ -108,7 +108,7 @@ class OldDatasetBuilder:
         if not there.all():
             self._gone.append(nodes[~there].astype(np.int64))
 
-    def old(self, *, linked: bool = False) -> OldDataset:
+    def build(self, *, linked: bool = False) -> OldDataset:
         """Return the dataset: nodes in the order of arrival, then, if `linked`, those that are only linked to."""
         gone = find_distinct(_join(self._gone))
         named, targets = _join(self._nodes), _join(self._targets)

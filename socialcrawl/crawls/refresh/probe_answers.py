@@ -32,7 +32,7 @@ class ProbeAnswers:
 
     def tell(self, tell: Tell) -> None:
         """Tell of all tests so far."""
-        tell(self._nodes.whole, self._states.whole, self._others)
+        tell(self._nodes.values, self._states.values, self._others)
 
     def take(self, first: int, nodes: Ints, values: NDArray[np.float64], missing: NDArray[np.str_], tell: Tell) -> None:
         """Take in tests in their order, and tell of those that say something.
@@ -59,7 +59,7 @@ class ProbeAnswers:
             place = np.cumsum(is_answer) - 1
             others = {int(place[i]): node for i, node in others.items()}
             nodes, states = nodes[is_answer], states[is_answer]
-        self._others |= {len(self._nodes.whole) + i: node for i, node in others.items()}
+        self._others |= {len(self._nodes.values) + i: node for i, node in others.items()}
         self._nodes.add(nodes)
         self._states.add(states)
         tell(nodes, states, others)

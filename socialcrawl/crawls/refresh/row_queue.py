@@ -29,13 +29,13 @@ class GrowingArray:
         size = self._size + len(more)
         if size > len(self._held):
             held = np.empty(max(2 * size, CHUNK), self._held.dtype)
-            held[: self._size] = self.whole
+            held[: self._size] = self.values
             self._held = held
         self._held[self._size : size] = more
         self._size = size
 
     @property
-    def whole(self) -> NDArray[Any]:
+    def values(self) -> NDArray[Any]:
         """All of them, in their order; not to be written to."""
         return self._held[: self._size]
 
@@ -54,7 +54,7 @@ class RowQueue:
         """Return the first `count` rows that are in the state `wanted`, int64; fewer where there are no more."""
         self._pass(state)
         found: list[Ints] = [np.empty(0, np.int64)]
-        rows, at = self._pile.whole, self._head
+        rows, at = self._pile.values, self._head
         while count > 0 and at < len(rows):
             some = rows[at : at + CHUNK]
             hits = some[state[some] == wanted][:count].astype(np.int64)
@@ -65,15 +65,15 @@ class RowQueue:
 
     def is_done(self, state: States) -> bool:
         """Return whether all rows are closed."""
-        return self.passed(state) == len(self._pile.whole)
+        return self.count_passed(state) == len(self._pile.values)
 
-    def passed(self, state: States) -> int:
+    def count_passed(self, state: States) -> int:
         """Return how many rows at the beginning are closed."""
         self._pass(state)
         return self._head
 
     def _pass(self, state: States) -> None:
-        rows = self._pile.whole
+        rows = self._pile.values
         while self._head < len(rows):
             some = rows[self._head : self._head + CHUNK]
             left = np.flatnonzero(state[some] < CLOSED)

@@ -144,16 +144,16 @@ def audit(
     """
     series = Series.of(sample.weights, sample.walk, sample.group, confidence)
     held, linked = np.asarray(sample.held, bool), np.asarray(sample.linked, bool) | np.asarray(sample.held, bool)
-    share = _bound_share(series.share(held), on_topic, least)
-    reach = series.share(linked & ~held)
+    share = _bound_share(series.estimate_share(held), on_topic, least)
+    reach = series.estimate_share(linked & ~held)
     within = Series.of(np.where(linked, sample.weights, 0.0), sample.walk, sample.group, confidence)
     return DatasetAudit(
         share,
         estimate_size(share, on_topic, least),
         on_topic,
         reach,
-        _estimate_near(within.share(~held), on_topic),
-        _estimate_rest(series.share(~linked), share, reach),
+        _estimate_near(within.estimate_share(~held), on_topic),
+        _estimate_rest(series.estimate_share(~linked), share, reach),
         () if sample.group is None else find_gaps(sample, groups, confidence),
         None if sample.searched is None else _audit_search(sample, series, confidence),
     )
@@ -245,7 +245,13 @@ def find_gaps(sample: TopicSample, most: int | None = 20, confidence: float = CO
         ours = np.fromiter((one == name for one in names), np.bool_, len(names))
         of = Series.of(np.where(ours, weights, 0.0), sample.walk, None, confidence)
         found.append(
-            GroupGap(name, shares[name], of.share(held), series.share(ours & ~held), series.share(ours & near))
+            GroupGap(
+                name,
+                shares[name],
+                of.estimate_share(held),
+                series.estimate_share(ours & ~held),
+                series.estimate_share(ours & near),
+            )
         )
     return tuple(found)
 
@@ -254,7 +260,10 @@ def _audit_search(sample: TopicSample, series: Series, confidence: float) -> Sea
     held, searched = np.asarray(sample.held, bool), np.asarray(sample.searched, bool)
     of = Series.of(np.where(held, sample.weights, 0.0), sample.walk, sample.group, confidence)
     return SearchCoverage(
-        series.share(searched), of.share(searched), series.share(searched & ~held), series.share(~searched & ~held)
+        series.estimate_share(searched),
+        of.estimate_share(searched),
+        series.estimate_share(searched & ~held),
+        series.estimate_share(~searched & ~held),
     )
 
 

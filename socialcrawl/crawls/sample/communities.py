@@ -43,7 +43,7 @@ def find_communities(lists: NeighbourLists, places: Ints) -> Ints:
 def _list_labelled(lists: NeighbourLists, place: int, label: Ints) -> Ints:
     """Return the neighbours of an account that have a label."""
     codes = np.array(lists.codes[lists.begins[place] : lists.begins[place + 1]], np.int64)
-    there = lists.places(codes >> 1)
+    there = lists.find_places(codes >> 1)
     there = there[there >= 0]
     found: Ints = there[label[there] >= 0]
     return found

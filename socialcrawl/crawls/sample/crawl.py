@@ -51,7 +51,7 @@ class KnownCounts:
     @property
     def size(self) -> int:
         """Nodes that were read or are neighbours of one that was."""
-        return self._crawl.walks.lists.known
+        return self._crawl.walks.lists.known_count
 
     @property
     def left(self) -> int:
@@ -93,7 +93,7 @@ class Sample:
 
     def choose(self, size: int, now: float) -> Batch | Stop:
         """Return the nodes that walks wait for, `size` requests of them; those first whose walk is the shortest."""
-        act, nodes = self.seeds.due(size, self.width)
+        act, nodes = self.seeds.choose_next(size, self.width)
         if act in LINES:
             return tuple(Pick(self.picks + i, node, act) for i, node in enumerate(nodes))
         if not self.begun and not self.seeds.ready:
@@ -122,11 +122,11 @@ class Sample:
         self._fix()
         self._move()
 
-    def visits(self) -> Visits:
+    def list_visits(self) -> Visits:
         """Return what the walks saw so far, as columns."""
         return list_visits(self.walks)
 
-    def held(self) -> ReadNodes:
+    def list_read(self) -> ReadNodes:
         """Return the nodes that were read, as columns."""
         return list_read_nodes(self.walks)
 
@@ -227,7 +227,7 @@ class Sample:
             self.missing[node] = str(why)
             lists.lose(node)
         else:
-            lists.same(node, other)
+            lists.add_alias(node, other)
         if node in self.seeds.ready:
             self.seeds.bring(node)
             if other is not None and not self._was_asked(other) and other not in self.seeds.ready:
@@ -310,6 +310,6 @@ def explain_end(walks: Walks) -> str:
 def explain_missing_start(seeds: Seeds, missing: Mapping[Node, str]) -> str:
     """Return why no walk can start, and what to do."""
     if not missing:
-        return seeds.complaint()
+        return seeds.explain_empty()
     reasons = ", ".join(f"{count:,} {why}" for why, count in sorted(Counter(missing.values()).items()))
     return f"none of the seeds can be a start ({reasons}): name seeds that can be read and are on topic"

@@ -130,7 +130,7 @@ def cross_validate(
         watch(done)
         tree = grow([given.texts[i] for i in learned], kinds[learned].tolist(), how)
         for i in asked.tolist():
-            said[i] = tree.says(given.texts[i])
+            said[i] = tree.judge(given.texts[i])
     right, wrong, lost = (int(one.sum()) for one in (said & kinds, said & ~kinds, ~said & kinds))
     return ConfusionMatrix(right, wrong, lost, len(kinds) - right - wrong - lost, folds)
 

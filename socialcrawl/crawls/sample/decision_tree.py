@@ -58,7 +58,7 @@ class TfidfVocabulary:
         return cls(idf, {word: i for i, word in enumerate(idf)})
 
     @classmethod
-    def learned(
+    def learn(
         cls, texts: Sequence[Counter[str]], least: int = 1, without: frozenset[str] = frozenset()
     ) -> "TfidfVocabulary":
         """Return the words of some texts.
@@ -72,7 +72,7 @@ class TfidfVocabulary:
         known = sorted(word for word, n in having.items() if n >= least and word not in without)
         return cls.of({word: log((1 + len(texts)) / having[word]) for word in known})
 
-    def vector(self, text: Counter[str]) -> dict[str, float]:
+    def make_vector(self, text: Counter[str]) -> dict[str, float]:
         """Return the scores of a text's words, of length 1 together; empty where it has no known word."""
         scores = {word: (1.0 + log(1.0 + log(n))) * self.idf[word] for word, n in text.items() if word in self.idf}
         length = sqrt(sum(score * score for score in scores.values()))
@@ -145,13 +145,13 @@ class DecisionTree:
 
     def hits(self, text: str) -> int:
         """Return whether a text is on topic, 1 or 0."""
-        return int(self.says(count_words(text)))
+        return int(self.judge(count_words(text)))
 
-    def says(self, text: Counter[str]) -> bool:
+    def judge(self, text: Counter[str]) -> bool:
         """Whether a text of these words is on topic: of the training texts in the same leaf, more than half were."""
-        return self.leaf(text).share > 0.5
+        return self.find_leaf(text).share > 0.5
 
-    def telling(self, most: int = 20) -> list[tuple[str, float, bool]]:
+    def list_telling_words(self, most: int = 20) -> list[tuple[str, float, bool]]:
         """Return the words by which the tree parts best: (word, share of all gain, whether it speaks for the topic)."""
         gains: dict[str, float] = defaultdict(float)
         sides: dict[str, float] = defaultdict(float)
@@ -201,9 +201,9 @@ class DecisionTree:
         except (ValueError, TypeError, KeyError, OverflowError) as error:
             raise SettingsError(f"{path} is not a tree ({error}): make one with `socialcrawl train`.") from error
 
-    def leaf(self, text: Counter[str]) -> TreeNode:
+    def find_leaf(self, text: Counter[str]) -> TreeNode:
         """Return the leaf to which a text of these words comes."""
-        vector = self.vocabulary.vector(text)
+        vector = self.vocabulary.make_vector(text)
         node = self.nodes[0]
         while node.left != LEAF:
             score = float(np.float32(vector.get(node.word, 0.0)))  # as scikit-learn saw it
@@ -226,7 +226,7 @@ def grow(texts: Sequence[Counter[str]], on_topic: Sequence[bool], how: TreeParam
 
     if len(set(on_topic)) < 2:
         raise SettingsError("A tree is learned from texts on topic and off it: there are none of one kind.")
-    vocabulary = TfidfVocabulary.learned(texts, how.least, how.without)
+    vocabulary = TfidfVocabulary.learn(texts, how.least, how.without)
     if not vocabulary.idf:
         raise SettingsError(f"No word is in {how.least} texts or more: give more texts, or ask for fewer with --least.")
     learner = DecisionTreeClassifier(
@@ -244,7 +244,7 @@ def make_matrix(texts: Sequence[Counter[str]], vocabulary: TfidfVocabulary) -> A
     """Return the vectors of some texts, scipy CSR float32 [texts, words]."""
     from scipy.sparse import csr_matrix  # noqa: PLC0415  # costs 0.2 s, and only learning pays it
 
-    vectors = [vocabulary.vector(text) for text in texts]
+    vectors = [vocabulary.make_vector(text) for text in texts]
     ends = np.cumsum([0, *map(len, vectors)])
     places = np.array([vocabulary.place[word] for one in vectors for word in one], np.int32)
     scores = np.array([score for one in vectors for score in one.values()], np.float32)

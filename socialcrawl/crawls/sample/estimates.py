@@ -66,7 +66,7 @@ class Estimate:
         """The width of the interval."""
         return self.high - self.low
 
-    def holds(self, truth: float) -> bool:
+    def contains(self, truth: float) -> bool:
         """Return whether `truth` lies in the interval."""
         return self.low <= truth <= self.high
 
@@ -140,14 +140,14 @@ class Series:
         """How many visits have a weight."""
         return int(np.count_nonzero(self.weights))
 
-    def share(self, values: Any) -> Estimate:
+    def estimate_share(self, values: Any) -> Estimate:
         """Return the share of nodes, by the weights of visits, whose value is true.
 
         A value may be a part, from 0 to 1.
         """
         return _estimate_share(self, np.asarray(values, np.float64)[self.order])
 
-    def mean(self, values: Any) -> Estimate:
+    def estimate_mean(self, values: Any) -> Estimate:
         """Return the mean of some values over nodes; its interval is Student's, and may be infinite."""
         return _estimate_mean(self, np.asarray(values, np.float64)[self.order])
 
@@ -164,14 +164,14 @@ def estimate_share(
         like: [n] labels by which visits of a walk are alike, as hosts or communities; None: not known.
         confidence: that the interval has.
     """
-    return Series.of(weights, walk, like, confidence).share(values)
+    return Series.of(weights, walk, like, confidence).estimate_share(values)
 
 
 def estimate_mean(
     values: Any, weights: Any, walk: Any = None, *, like: Any = None, confidence: float = CONFIDENCE
 ) -> Estimate:
     """Return the mean of some values, float64[n], over nodes; other arguments as of `estimate_share`."""
-    return Series.of(weights, walk, like, confidence).mean(values)
+    return Series.of(weights, walk, like, confidence).estimate_mean(values)
 
 
 def estimate_distribution(
@@ -195,7 +195,7 @@ def estimate_distribution(
     series = Series.of(weights, walk, codes, confidence)
     sums = np.bincount(codes, np.asarray(weights, np.float64), len(names))
     shown = [i for i in sorted(range(len(names)), key=lambda i: (-sums[i], str(names[i]))) if sums[i] > 0.0]
-    return {names[i]: series.share(codes == i) for i in shown[:most]}
+    return {names[i]: series.estimate_share(codes == i) for i in shown[:most]}
 
 
 def make_histogram(
@@ -217,7 +217,7 @@ def make_histogram(
     bars = np.where(there, np.searchsorted(edges, given, "right"), 0)
     series = Series.of(np.where(there, np.asarray(weights, np.float64), 0.0), walk, bars, confidence)
     pairs = enumerate(pairwise(edges), 1)
-    return tuple(Bar(begin, end, series.share(bars == i)) for i, (begin, end) in pairs)
+    return tuple(Bar(begin, end, series.estimate_share(bars == i)) for i, (begin, end) in pairs)
 
 
 def list_doubling_edges(largest: float) -> list[float]:

@@ -44,7 +44,7 @@ class Evidence:
         """That intervals have: none, and no width, where accounts are counted."""
         return EXACT if self.verdict.whole else CONFIDENCE
 
-    def series(self, like: Any = None) -> Series:
+    def make_series(self, like: Any = None) -> Series:
         """Return the rows, ready for statistics; `like`: labels by which visits are alike."""
         return Series.of(self.weight, self.rows.walker, like, self.confidence)
 

@@ -98,12 +98,12 @@ class TopicJudge:
         self._read = dict(zip(sample.held.node.tolist(), sample.held.on_topic.tolist(), strict=True))
         self.outside = sample.held.node[sample.seen.parts.out & sample.held.on_topic]
 
-    def alike(self, other: StoredCampaign) -> bool:
+    def has_same_topic(self, other: StoredCampaign) -> bool:
         """Return whether a campaign counts the same topic, so that its counts need not be made anew."""
         mine, theirs = (one.get("topic") for one in (self.sample.whole.identity, other.identity))
         return self.settings.sample.tree is None and mine == theirs
 
-    def counted(self, traces: CampaignTraces, nodes: Iterable[int]) -> dict[int, int]:
+    def count_stored(self, traces: CampaignTraces, nodes: Iterable[int]) -> dict[int, int]:
         """Return the occurrences of the topic in the posts that a database has of accounts.
 
         Those without any are left out.
@@ -113,7 +113,7 @@ class TopicJudge:
             found[one.author] += self.topic.hits(*one[1:])
         return dict(found)
 
-    def says(self, node: int, who: Who, occurrences: int | None) -> bool | None:
+    def judge(self, node: int, who: Who, occurrences: int | None) -> bool | None:
         """Return whether an account is on topic; None: nobody can say.
 
         Args:
@@ -127,11 +127,11 @@ class TopicJudge:
             return None
         return self.predicate.holds(who, occurrences or 0)
 
-    def reads(self, node: int) -> bool:
+    def has_read(self, node: int) -> bool:
         """Return whether the sample itself has read an account."""
         return node in self._read
 
-    def nodes(self, whos_: Sequence[Who]) -> list[int]:
+    def find_nodes(self, whos_: Sequence[Who]) -> list[int]:
         """Return the numbers of accounts in the sample's database.
 
         Negative ones of their own for those that it has not.
@@ -159,7 +159,7 @@ def read_campaign(judge: TopicJudge, traces: CampaignTraces, campaign: StoredCam
     number = dict(zip(there, there, strict=True))
     if not same:
         calls = read_names(connection, there)
-        number = dict(zip(there, judge.nodes([calls.get(node, NOBODY) for node in there]), strict=True))
+        number = dict(zip(there, judge.find_nodes([calls.get(node, NOBODY) for node in there]), strict=True))
     says, notes = _judge_read(judge, traces, campaign, every, number)
     notes += _note_apart(judge, [node for node, on in says.items() if on], _map_links(ends, number))
     first = {number[one.node]: one.at for one in reversed(every)}
@@ -201,7 +201,7 @@ def read_list(judge: TopicJudge, name: str, given: AccountList) -> HeldAccounts:
 
     Of others nobody can say it. Where they are the fewer they are taken to be on topic; where they are most, not.
     """
-    nodes = judge.nodes(given.whos)
+    nodes = judge.find_nodes(given.whos)
     numbered = dict(zip(nodes, given.whos, strict=True))
     says = _judge_accounts(judge, numbered, _count_given(nodes, given))
     unjudged = sum(one is None for one in says)
@@ -247,12 +247,12 @@ def _judge_accounts(judge: TopicJudge, numbered: Mapping[int, Who], hits: Mappin
 
     Of one that was never read, stray posts may say that it is, never that not.
     """
-    strange = [node for node in numbered if node >= 0 and not judge.reads(node)]
-    stray = judge.counted(judge.traces, strange)
+    strange = [node for node in numbered if node >= 0 and not judge.has_read(node)]
+    stray = judge.count_stored(judge.traces, strange)
     read = {*find_read_nodes(judge.traces.connection, strange), *hits}
     most = {node: max(stray.get(node, 0), hits.get(node, 0)) for node in read}
     return [
-        judge.says(node, who, stray.get(node)) or judge.says(node, who, most.get(node))
+        judge.judge(node, who, stray.get(node)) or judge.judge(node, who, most.get(node))
         for node, who in numbered.items()
     ]
 
@@ -283,17 +283,17 @@ def _judge_read(
 
     And how that is known, sentences.
     """
-    strange = [one for one in every if not judge.reads(number[one.node])]
-    alike = judge.alike(campaign)
+    strange = [one for one in every if not judge.has_read(number[one.node])]
+    alike = judge.has_same_topic(campaign)
     counted = {one.node: 0 for one in strange if alike or not one.posts}
     if alike:
         for one in strange:
             counted[one.node] += one.occurrences
     else:
-        counted |= judge.counted(traces, [one.node for one in strange])
+        counted |= judge.count_stored(traces, [one.node for one in strange])
     calls = read_names(traces.connection, [one.node for one in every])
     says = {
-        number[one.node]: judge.says(number[one.node], calls.get(one.node, NOBODY), counted.get(one.node))
+        number[one.node]: judge.judge(number[one.node], calls.get(one.node, NOBODY), counted.get(one.node))
         for one in every
     }
     notes = [] if alike or not judge.predicate.least else [_describe_rule(judge, campaign)]

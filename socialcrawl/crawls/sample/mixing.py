@@ -67,7 +67,7 @@ def judge(walks: Walks, rows: Visits, apart: WalkComponents) -> MixingVerdict:
         rows: what they saw.
         apart: the parts in which they are.
     """
-    if apart.whole:
+    if apart.is_complete:
         return MixingVerdict(enough=True, whole=True)
     seen = _WalkedParts(walks, rows, apart)
     read = len(walks.lists)
@@ -105,8 +105,8 @@ class _WalkedParts:
         self.walks, self.rows, self.inside = walks, rows, apart.counts
         self.groups = sum(part.counts for part in apart.each)
         self.kept: Flags = rows.kept & self.inside[rows.place]
-        self.owner, self.codes = walks.lists.entries()
-        self.there = walks.lists.places(self.codes >> 1)
+        self.owner, self.codes = walks.lists.list_entries()
+        self.there = walks.lists.find_places(self.codes >> 1)
         self.on = np.frombuffer(bytes(walks.lists.on), np.bool_)
         draws = np.bincount(rows.walker)[rows.walker]
         self.late: Flags = 2 * rows.step >= draws

@@ -63,7 +63,7 @@ class NeighbourLists:
         return len(self.nodes)
 
     @property
-    def known(self) -> int:
+    def known_count(self) -> int:
         """How many nodes were read or are in a list."""
         return int(np.count_nonzero(self._seen))
 
@@ -73,33 +73,33 @@ class NeighbourLists:
             return found - 1
         return self.place(self.other[node]) if node in self.other else UNREAD
 
-    def named(self, node: int) -> int:
+    def resolve(self, node: int) -> int:
         """Return the node itself, or who it turned out to be."""
         while node in self.other:
             node = self.other[node]
         return node
 
-    def degree(self, places: Ints) -> Ints:
+    def count_entries(self, places: Ints) -> Ints:
         """Return how long the lists of places are, int64."""
         begins = np.frombuffer(self.begins, np.int64)
         found: Ints = begins[places + 1] - begins[places]
         return found
 
-    def entries(self) -> tuple[Ints, Ints]:
+    def list_entries(self) -> tuple[Ints, Ints]:
         """Return all entries of the lists, int64 each: the place of whose list it is in, and its code."""
         every = np.arange(len(self))
-        return np.repeat(every, self.degree(every)), np.array(self.codes, np.int64)
+        return np.repeat(every, self.count_entries(every)), np.array(self.codes, np.int64)
 
-    def places(self, nodes: Ints) -> Ints:
+    def find_places(self, nodes: Ints) -> Ints:
         """Return the places of nodes, int64, UNREAD or GONE where they have none."""
         if not len(nodes):
             return np.empty(0, np.int64)
         self._make_room(int(nodes.max()))
         return self._where[self._resolve_all(nodes)].astype(np.int64) - 1
 
-    def topical(self, nodes: Ints) -> Ints:
+    def find_topical(self, nodes: Ints) -> Ints:
         """Return whether nodes are on topic, int64: 1, 0, or UNREAD where they were not or cannot be read."""
-        places = self.places(nodes)
+        places = self.find_places(nodes)
         if self.twin:
             for i in np.flatnonzero(np.isin(nodes, [*self.twin])).tolist():
                 places[i] = self.twin[int(nodes[i])]
@@ -114,13 +114,13 @@ class NeighbourLists:
             self._where[node] = -1
             self._seen[node] = True
 
-    def same(self, alias: int, node: int) -> None:
+    def add_alias(self, alias: int, node: int) -> None:
         """Learn that `alias` is another name of `node`.
 
         If the lists are symmetric and the node was read before, its list lacks who knows it as `alias`: those links are
         one-sided, and led nowhere from now on.
         """
-        node = self.named(node)
+        node = self.resolve(node)
         self._make_room(max(alias, node))
         if self._where[alias]:
             return
@@ -193,7 +193,7 @@ class NeighbourLists:
             mine = targets[outward[0][i] : outward[0][i + 1]]
             others = sources if inward is None else sources[inward[0][i] : inward[0][i + 1]]
             self._make_room(max(node, *mine, *others, 0))
-            both = *(2 * v for v in map(self.named, mine)), *(2 * v + 1 for v in map(self.named, others))
+            both = *(2 * v for v in map(self.resolve, mine)), *(2 * v + 1 for v in map(self.resolve, others))
             own = {code: None for code in both if code >= 0 and code >> 1 != node}  # in the order in which they came
             self.outs.append(sum(not code & 1 for code in own))
             if not self.twice:
@@ -209,7 +209,7 @@ class NeighbourLists:
         read = [look[code >> 1] - 1 for code in own if not code & 1 and look[code >> 1] > 0]
         self.back.append(len(read))
         self.back_on.append(sum(self.on[before] for before in read))
-        mirror = [2 * self.nodes[source >> 1] + (source & 1) for source in sorted(self._chains.sources(node))]
+        mirror = [2 * self.nodes[source >> 1] + (source & 1) for source in sorted(self._chains.find_sources(node))]
         if self.symmetric:
             if not self.twice:
                 mirror = [code & ~1 if code & ~1 in own else code for code in mirror]
@@ -307,7 +307,7 @@ class NeighbourLists:
         if self.other and len(nodes):
             nodes = nodes.copy()
             for i in np.flatnonzero(np.isin(nodes, [*self.other])).tolist():
-                nodes[i] = self.named(int(nodes[i]))
+                nodes[i] = self.resolve(int(nodes[i]))
             self._make_room(int(nodes.max()))
         return nodes
 
@@ -316,7 +316,7 @@ class NeighbourLists:
         if node >= len(self._where):
             self._where, self._seen = grow_array(self._where, node + 1), grow_array(self._seen, node + 1)
             self._look, self._seen_look = self._where.data, self._seen.data
-        self._chains.room(node)
+        self._chains.make_room(node)
 
 
 def _sort_rows(rows: Ints, codes: Ints) -> tuple[Ints, Ints]:

@@ -24,7 +24,7 @@ class Chains:
         self._look = self._head.data
         self._next, self._from = array("q", [0]), array("q", [0])
 
-    def room(self, node: int) -> None:
+    def make_room(self, node: int) -> None:
         """Make room for nodes up to `node`."""
         if node >= len(self._head):
             self._head = grow_array(self._head, node + 1)
@@ -70,7 +70,7 @@ class Chains:
             self._from.append(place * 2 + (code & 1))
             head[code >> 1] = number
 
-    def sources(self, node: int) -> list[int]:
+    def find_sources(self, node: int) -> list[int]:
         """Return what `mirror` says of a node that comes after all others."""
         link, found = self._look[node], []
         while link:

@@ -66,7 +66,7 @@ class FoldedSample:
     @property
     def series(self) -> Series:
         """The rows of `seen`, ready for statistics."""
-        return self.seen.series(self.held.group[self.seen.rows.place])
+        return self.seen.make_series(self.held.group[self.seen.rows.place])
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +143,8 @@ def _fold(traces: CampaignTraces, campaign: StoredCampaign) -> FoldedSample:
     names = traces.read_seeds(campaign.platform, campaign.identity["seeds"]["usernames"])
     crawl = make_sample(settings, remember_seeds(settings, names, traces.read_topics(campaign.id)))
     crawl.fold(traces.read_history(campaign))
-    rows = crawl.visits()
-    return FoldedSample(campaign, settings, crawl, rows, crawl.held(), gather_evidence(crawl.walks, rows))
+    rows = crawl.list_visits()
+    return FoldedSample(campaign, settings, crawl, rows, crawl.list_read(), gather_evidence(crawl.walks, rows))
 
 
 def report_sample(traces: CampaignTraces, campaign: StoredCampaign, sub: Sequence[str] = ()) -> SampleReport:
@@ -200,7 +200,7 @@ def _make_estimates(traces: CampaignTraces, found: FoldedSample, sub: Sequence[s
         [speech.get(node, UNTOLD) for node in seen.rows.node.tolist()], most=MOST, **options
     )
     return {
-        "outs": series.mean(outs),
+        "outs": series.estimate_mean(outs),
         "degrees": make_histogram(outs, list_doubling_edges(most), **options),
         "hosts": estimate_distribution(group, most=MOST, **options) if any(group) else {},
         "languages": {} if set(languages_) <= {UNTOLD} else languages_,  # none where no label says anything
@@ -248,4 +248,4 @@ def _estimate_subtopics(
         for word, topic in topics.items():
             if one.author not in speakers[word] and topic.count(one.text):
                 speakers[word].add(one.author)
-    return {word: series.share(np.isin(found.seen.rows.node, [*who])) for word, who in speakers.items()}
+    return {word: series.estimate_share(np.isin(found.seen.rows.node, [*who])) for word, who in speakers.items()}

@@ -60,7 +60,7 @@ class WalkRules:
     trap_hosts: int = 20
     seed: int = 0
 
-    def quota(self, walker: int) -> float:
+    def compute_quota(self, walker: int) -> float:
         """Return how many on-topic visits walk number `walker` makes, those of the burn-in included.
 
         Inf: no such end.

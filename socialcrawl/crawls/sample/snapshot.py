@@ -13,7 +13,7 @@ def collect_draws(crawl: Sample) -> list[SampledRow]:
     Draws in parts of the topic that statistics leave out are not in it (crawls/sample/walk_components.py). Where
     everything that walks can reach was read, all draws have the same weight.
     """
-    held, rows = crawl.held(), crawl.visits()
+    held, rows = crawl.list_read(), crawl.list_visits()
     seen = gather_evidence(crawl.walks, rows)
     size = len(held.node)
     weight = np.bincount(seen.rows.place, seen.weight, minlength=size)

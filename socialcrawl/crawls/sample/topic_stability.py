@@ -69,23 +69,25 @@ def measure_stability(walks: Walks, rows: Visits, weight: Floats, *, complete: b
 
     alike = series(weight * many)
     tried = series(weight * (back + ahead)) if gone.any() else alike
-    return TopicStability(alike.share(part), series(own).share(part), bars, tried.share(gone))
+    return TopicStability(
+        alike.estimate_share(part), series(own).estimate_share(part), bars, tried.estimate_share(gone)
+    )
 
 
 def _list_drawn(walks: Walks, rows: Visits) -> tuple[Floats, Floats, Floats]:
     """Return unbiased estimates from each row: the number of links ahead, of them those read, of these on topic."""
-    place = walks.lists.places(rows.proposal)
+    place = walks.lists.find_places(rows.proposal)
     ahead = rows.proposal_linked & ~((place >= 0) & (place < rows.place)) & (place != UNREAD)
-    times = np.where(ahead, walks.lists.degree(rows.place), 0.0)
+    times = np.where(ahead, walks.lists.count_entries(rows.place), 0.0)
     return times, times * (rows.proposal_on_topic >= 0), times * (rows.proposal_on_topic > 0)
 
 
 def _list_all(walks: Walks, rows: Visits) -> tuple[Floats, Floats, Floats]:
     """Return the same for each row, as it is: all neighbours of a node were read before the first draw."""
     lists = walks.lists
-    owner, codes = lists.entries()
+    owner, codes = lists.list_entries()
     owner, linked = owner[codes & 1 == 0], codes[codes & 1 == 0] >> 1
-    place, topical = lists.places(linked), lists.topical(linked)
+    place, topical = lists.find_places(linked), lists.find_topical(linked)
     ahead = ~((place >= 0) & (place < owner))
     lengths, links, hits = (
         np.bincount(owner[some], minlength=len(lists)).astype(np.float64)[rows.place]

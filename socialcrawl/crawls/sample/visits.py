@@ -87,7 +87,7 @@ def list_read_nodes(walks: Walks) -> ReadNodes:
         np.array(lists.nodes, np.int64),
         np.frombuffer(bytes(lists.on), np.bool_),
         np.array(lists.outs, np.int64),
-        lists.degree(np.arange(len(lists))),
+        lists.count_entries(np.arange(len(lists))),
         np.array(lists.group, np.int64),
         tuple(lists.marks),
     )
@@ -119,7 +119,7 @@ def list_visits(walks: Walks) -> Visits:
         _compute_weights(walks, walker, degree, arrived, kept),
         kept,
         code >> 1,
-        lists.topical(code >> 1).astype(np.int8),
+        lists.find_topical(code >> 1).astype(np.int8),
         code & 1 == 0,
         np.array([0 if one.trap is None else one.trap.jumps for one in walks.walkers]),
     )
@@ -160,14 +160,14 @@ def _list_degrees(walks: Walks) -> Floats:
     lists, rules = walks.lists, walks.rules
     every = np.arange(len(lists))
     if rules.exact:
-        whose, codes = lists.entries()
-        neighbours = lists.places(codes >> 1)
+        whose, codes = lists.list_entries()
+        neighbours = lists.find_places(codes >> 1)
         there = neighbours >= 0
         there[there] = np.frombuffer(bytes(lists.on), np.bool_)[neighbours[there]]
         return np.bincount(whose[there], minlength=len(lists)).astype(np.float64)
     if rules.focus == "neighbourhood" and rules.crude:
-        return np.array([walks.near.degree(place) for place in every.tolist()], np.float64)
-    return lists.degree(every).astype(np.float64)
+        return np.array([walks.near.estimate_degree(place) for place in every.tolist()], np.float64)
+    return lists.count_entries(every).astype(np.float64)
 
 
 def _compute_weights(walks: Walks, walker: Ints, degree: Floats, arrived: Bools, kept: Bools) -> Floats:

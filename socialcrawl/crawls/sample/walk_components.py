@@ -62,7 +62,7 @@ class WalkComponents:
     counts: Flags
 
     @property
-    def whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether all accounts in the part that statistics are of were read."""
         return bool(self.each) and self.each[0].whole
 
@@ -119,8 +119,8 @@ def _find_allowed(walks: Walks, rows: Visits, at: Ints, on: Flags) -> Flags:
 def _find_connected(walks: Walks, may: Flags) -> tuple[Ints, Flags]:
     """Return (the part of each place, whether all of part i was read), by links between places in `may`."""
     lists, size = walks.lists, len(walks.lists)
-    whose, codes = lists.entries()
-    there = lists.places(codes >> 1)
+    whose, codes = lists.list_entries()
+    there = lists.find_places(codes >> 1)
     inside = may[whose] & (there >= 0)
     inside[inside] = may[there[inside]]
     begins = np.append(0, np.cumsum(np.bincount(whose[inside], minlength=size)))

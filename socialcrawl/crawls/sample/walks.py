@@ -31,7 +31,7 @@ class NearTopic:
         self.hits: dict[int, int] = {}
         self._start = start_stream(rules.seed, "near")
 
-    def inside(self, place: int) -> tuple[bool, list[Node]]:
+    def is_inside(self, place: int) -> tuple[bool, list[Node]]:
         """Return whether an off-topic node is in T; the nodes that have to be read before that can be said."""
         if place not in self.hits:
             b, k = self.rules.b, self.rules.k
@@ -43,7 +43,7 @@ class NearTopic:
             self.hits[place] = sum(map(bool, found))
         return self.hits[place] > 0, []
 
-    def degree(self, place: int) -> float:
+    def estimate_degree(self, place: int) -> float:
         """Return d_T as the paper estimates it: d times the share of the short walks that met the topic; d on topic."""
         length = self.lists.begins[place + 1] - self.lists.begins[place]
         return length if self.lists.on[place] else length * self.hits.get(place, 0) / self.rules.b
@@ -58,7 +58,7 @@ class NearTopic:
             node = lists.codes[begin + int(chance * (end - begin))] >> 1
             there = lists.place(node)
             if there == UNREAD:
-                return Node(lists.named(node))
+                return Node(lists.resolve(node))
             if there == GONE:
                 return False
             if lists.on[there]:
@@ -87,7 +87,7 @@ class Walks:
         self.walkers = [Walker(rules, number) for number in range(rules.walkers)]
         self.near = NearTopic(rules, self.lists)
         self._length = math.inf if rules.length is None else rules.length
-        self._quotas = [rules.quota(number) for number in range(rules.walkers)]
+        self._quotas = [rules.compute_quota(number) for number in range(rules.walkers)]
         self._needs: list[Node] = []  # of the walk that is being moved
         focuses: dict[str, Callable[[Walker, int], int]] = {
             "none": self._judge_anywhere,
@@ -114,7 +114,7 @@ class Walks:
             node = walker.code >> 1
             place = lists.place(node)
             if place == UNREAD:
-                return [Node(lists.named(node) if lists.other else node)]
+                return [Node(lists.resolve(node) if lists.other else node)]
             if place in (GONE, walker.at):
                 walker.code = NOTHING
                 continue
@@ -153,7 +153,7 @@ class Walks:
         codes = lists.codes[lists.begins[walker.at] : lists.begins[walker.at + 1]]
         places = [lists.place(code >> 1) for code in codes]
         self._needs = [
-            Node(lists.named(code >> 1)) for code, place in zip(codes, places, strict=True) if place == UNREAD
+            Node(lists.resolve(code >> 1)) for code, place in zip(codes, places, strict=True) if place == UNREAD
         ]
         if self._needs:
             self._needs = list(dict.fromkeys(self._needs))
@@ -177,7 +177,7 @@ class Walks:
     def _judge_nearby(self, _walker: Walker, place: int) -> int:
         if self.lists.on[place]:
             return GO
-        inside, self._needs = self.near.inside(place)
+        inside, self._needs = self.near.is_inside(place)
         return WAIT if self._needs else int(inside)
 
     def _judge_trial(self, walker: Walker, place: int) -> int:
@@ -191,7 +191,7 @@ class Walks:
 
     def _go(self, walker: Walker, place: int) -> None:
         trap = walker.trap
-        if trap is not None and trap.catches(self.lists.group[place]):
+        if trap is not None and trap.is_trapped(self.lists.group[place]):
             self._arrive(walker, trap.jump(), JUMPED)
         else:
             self._arrive(walker, place)

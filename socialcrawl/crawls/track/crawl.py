@@ -68,7 +68,7 @@ class Track:
     ) -> None:
         self.seeds, self.steps, self.width, self.mark, self.window = seeds, steps, width, mark, window
         self.target = target or Target()
-        self.choice = choice.aimed(self.target.column)
+        self.choice = choice.aim_at(self.target.column)
         if cash is None and (self.target.cash or "cash" in {self.target.column, *self.choice.columns}):
             cash = Cash(self.target.small)
         self.picture = TrackedGraph(self.target, cash, rest)
@@ -87,11 +87,11 @@ class Track:
 
     def choose(self, size: int, now: float) -> Batch | Wait | Stop:
         """Return the next `size` picks: seeds while there are any, then what the policies say, no node twice."""
-        act, nodes = self.seeds.due(size, self.width)
+        act, nodes = self.seeds.choose_next(size, self.width)
         if nodes:
             return tuple(self._make_seed_pick(self.picks + i, node, act, now) for i, node in enumerate(nodes))
         if not self.seeds.asked and not self.imported:
-            return Stop(StopKind.FAILED, self.seeds.complaint())
+            return Stop(StopKind.FAILED, self.seeds.explain_empty())
         left = size if self.steps is None else min(size, self.steps - self.taken)
         if left <= 0:
             return Stop(StopKind.DONE, f"all {self.steps} steps are done")
@@ -110,15 +110,15 @@ class Track:
         for batch, outcomes in skip_known(history, self.picks):
             self.absorb(batch, outcomes)
 
-    def importance(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def compute_importance(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return OPIC's importance of rows of the picture, float64; zeros where no cash is kept.
 
         It is (H + C) / (G + 1), or by what the target's memory holds.
         """
         accounts = self.picture.accounts
-        return np.zeros(len(rows)) if accounts is None else accounts.importance(rows)
+        return np.zeros(len(rows)) if accounts is None else accounts.compute_importance(rows)
 
-    def standing(self, top: int | None = None) -> list[tuple[Node, float]]:
+    def rank_nodes(self, top: int | None = None) -> list[tuple[Node, float]]:
         """Return the nodes of most weight by the target, with it, in the order of weight.
 
         Of equals those discovered first.
@@ -126,18 +126,22 @@ class Track:
         Crawled nodes and the frontier take part. The weight is the importance, the in-degree, or the relevance of those
         who link there.
         """
-        rows, weights = self.weights()
+        rows, weights = self.list_weights()
         order = np.argsort(-weights, kind="stable")[:top]
         nodes = self.picture.nodes
         return [(nodes[row], weight) for row, weight in zip(rows[order], weights[order].tolist(), strict=True)]
 
-    def weights(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def list_weights(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the rows that take part in `standing`, in order of discovery, and their weights, float64."""
         picture = self.picture
         there = np.array(picture.state, np.int64) != GONE
         there[[*picture.away]] = False
         rows = np.flatnonzero(there)
-        weights = self.importance(rows) if self.target.name == "importance" else picture.column(self.target.name)[rows]
+        weights = (
+            self.compute_importance(rows)
+            if self.target.name == "importance"
+            else picture.column(self.target.name)[rows]
+        )
         return rows, weights
 
     # -- Choosing
@@ -182,7 +186,7 @@ class Track:
 
     def _pick_later(self, left: int, now: float) -> Batch | Wait | Stop:
         """With nobody to ask now: wait for the next whose rest is over, or ask those before their time who failed."""
-        soonest = self.picture.soonest() if self.choice.policies[Act.RECRAWL] is not None else None
+        soonest = self.picture.find_soonest() if self.choice.policies[Act.RECRAWL] is not None else None
         pause = self._find_pause()
         if soonest is not None:
             until = soonest if pause is None else min(soonest, pause)
@@ -191,7 +195,7 @@ class Track:
         if nodes:
             return tuple(self._make_late_pick(self.picks + i, node, now) for i, node in enumerate(nodes))
         if self.seeds.unread and not self.imported:
-            return Stop(StopKind.FAILED, self.seeds.complaint())
+            return Stop(StopKind.FAILED, self.seeds.explain_empty())
         if pause is not None:
             return Wait(pause, "nobody is left to ask but accounts that could not be read, and may be back by then")
         return Stop(StopKind.DONE, "there is nobody left to ask: every account in reach was visited, or cannot be read")
@@ -200,7 +204,7 @@ class Track:
         """Return when the next pause is over of those who are away and would be asked; None where there is nobody."""
         policies = self.choice.policies
         states = [state for act, state in ((Act.EXPAND, FRONTIER), (Act.RECRAWL, CRAWLED)) if policies[act] is not None]
-        pauses = self.picture.pauses()
+        pauses = self.picture.list_pauses()
         wanted = (row for row in pauses if self.picture.state[row] in states or self._is_unread_seed(row))
         return min((pauses[row] for row in wanted), default=None)
 
@@ -221,7 +225,7 @@ class Track:
         if pick.act in (Act.SEED, Act.IMPORT):
             self._sow(node)
             if pick.act == Act.SEED:
-                self.seeds.done(node, missing)
+                self.seeds.note_done(node, missing)
             else:
                 self.seeds.bring(node)
                 self.imported += missing is None
@@ -248,7 +252,7 @@ class Track:
     def _sow(self, node: Node) -> None:
         """Make the seeds known, all at once, when the first of them is asked; they share OPIC's cash to start with."""
         if not self.picture.size:
-            self.picture.start([self.picture.known(seed) for seed in self.seeds.ready or [node]])
+            self.picture.start([self.picture.ensure_row(seed) for seed in self.seeds.ready or [node]])
 
     def _miss(self, pick: Pick, why: Unavailable) -> None:
         """Learn that a node could not be read."""
@@ -267,7 +271,7 @@ class Track:
         self.failures[node] = self.failures.get(node, 0) + 1
         if self.failures[node] < TRIES:
             self.resting[node] = n + REST
-            self.picture.sleep(self.picture.known(node), asleep=True)
+            self.picture.sleep(self.picture.ensure_row(node), asleep=True)
         else:
             self._lose(node, Reason.TEMPORARY)
 
@@ -288,7 +292,7 @@ class Track:
 
     def _wake_up(self, node: Node) -> None:
         if self.resting.pop(node, None) is not None:
-            self.picture.sleep(self.picture.known(node), asleep=False)
+            self.picture.sleep(self.picture.ensure_row(node), asleep=False)
 
     def _wake(self) -> None:
         """Offer those again who have rested enough; seeds go back in line."""

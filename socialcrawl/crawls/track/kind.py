@@ -58,14 +58,14 @@ has read for what they wrote since, to some more often than to others,"""
             first = pluralize(round(quote.alone), "step is a first visit", "steps are first visits")
             which = "all steps are first visits" if quote.alone >= steps else f"the first {first}"
             yield f"  {which}: until then no account is rested (rest = {track.rest})"
-        if track.width is not None and quote.typical.on("posts_per_page") == ASSUMED:
+        if track.width is not None and quote.typical.explain_basis("posts_per_page") == ASSUMED:
             yield f"  first visits bring as much as without window = {track.window}, which can only reduce it (assumed)"
 
     def list_moments(self, crawl: Track, sent_at: float | None) -> Iterator[float]:
         """See `CrawlKind.list_moments`: before the first request, at the latest answer, and where rests ended."""
         yield crawl.latest if sent_at is None else sent_at
         crawl.picture.wake(crawl.latest)
-        ends = sorted(at for at in crawl.picture.ends() if sent_at is None or at <= sent_at)
+        ends = sorted(at for at in crawl.picture.list_ends() if sent_at is None or at <= sent_at)
         yield crawl.latest
         yield from ends
 

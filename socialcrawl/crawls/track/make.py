@@ -32,7 +32,7 @@ def make_target(settings: Settings) -> Target:
         track.topical,
         track.parallel,
         cash=True,
-        memory=track.remembered,
+        memory=track.memory_span,
         lean=track.lean,
         extra=track.extra,
     )

@@ -99,9 +99,9 @@ class OpicAccounts:
         self.join(np.array([left, row]))  # one of them may have left
         (self._recent or self.cash).merge(left, row)
 
-    def importance(self, rows: Rows) -> Floats:
+    def compute_importance(self, rows: Rows) -> Floats:
         """Return the importance of `rows`, float64: (H + C) / (G + 1), or the same of what is remembered."""
-        return self.cash.estimate(rows) if self._recent is None else self._recent.importance(rows)
+        return self.cash.estimate(rows) if self._recent is None else self._recent.compute_importance(rows)
 
     @property
     def remembers_all(self) -> bool:

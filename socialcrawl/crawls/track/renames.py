@@ -14,8 +14,8 @@ def merge(picture: TrackedGraph, alias: Node, node: Node) -> None:
     the alias was visited, its links, totals and visits are the node's; if both were, they brought the same posts, so
     that the larger total counts. Cash and its history are added up.
     """
-    left, row = picture.known(alias), picture.known(node)
-    picture.back(row)
+    left, row = picture.ensure_row(alias), picture.ensure_row(node)
+    picture.bring_back(row)
     if left == row:
         picture.nodes[row] = node  # it changed its name back
         picture.touch((row,))
@@ -90,7 +90,7 @@ def _move_visits(picture: TrackedGraph, left: int, row: int) -> None:
         picture.lists[name][row], picture.lists[name][left] = picture.lists[name][left], 0.0
     picture.mark[row] = picture.mark[left]
     picture.move(row, CRAWLED)
-    picture.visited(row, picture.last_at[left])
+    picture.note_visit(row, picture.last_at[left])
 
 
 def _move_cash(picture: TrackedGraph, left: int, row: int) -> None:

@@ -153,7 +153,7 @@ def explain_visits(traces: CampaignTraces, campaign: StoredCampaign, user: str) 
     settings = _load_settings(traces, campaign)
     crawl = make_crawl(settings, traces, campaign)
     crawl.fold(traces.read_history(campaign, COLUMNS))
-    order = crawl.standing()
+    order = crawl.rank_nodes()
     place = next((i for i, (node, _) in enumerate(order, 1) if node == whom), None)
     name = traces.read_names([whom])[whom]
     stands = None if place is None else _place_account(crawl, whom, name, (order[place - 1][1], place, None))
@@ -230,7 +230,7 @@ class _FoldedVisits:
     def rank_accounts(self) -> AccountRanks:
         """Return the accounts as they are now."""
         picture = self.crawl.picture
-        rows, of_rows = self.crawl.weights()
+        rows, of_rows = self.crawl.list_weights()
         weights, places = np.zeros(picture.size), np.zeros(picture.size, np.int64)
         weights[rows], places[rows] = of_rows, number_places(of_rows)
         return AccountRanks(picture.column("indegree"), weights, places)
@@ -258,7 +258,7 @@ def _summarize(
     before = course.before or now  # nothing happened since
     moves = compare(before, now, seed)
     ranges = dict(zip(moves.rows.tolist(), zip(moves.low.tolist(), moves.high.tolist(), strict=True), strict=True))
-    first = [crawl.picture.row(node) for node, _ in crawl.standing(top)]
+    first = [crawl.picture.row(node) for node, _ in crawl.rank_nodes(top)]
     rose, fell = (moves.rows[some][:top].tolist() for some in (moves.rose, moves.fell))
     called = traces.read_names([crawl.picture.nodes[row] for row in (*first, *rose, *fell)])
 
@@ -303,7 +303,7 @@ def _compute_ages(crawl: Track, now: float) -> tuple[float | None, float | None]
     if not len(read):
         return None, None
     ages = now - np.array(crawl.picture.last_at)[read]
-    weights = crawl.importance(read)
+    weights = crawl.compute_importance(read)
     weighted = float(np.average(ages, weights=weights)) if weights.sum() > 0 else None
     return weighted, float(ages.mean())
 

@@ -87,7 +87,7 @@ class TrackSection(Section):
         return None if self.window == ALL else parse_seconds(self.window)
 
     @property
-    def remembered(self) -> float | None:
+    def memory_span(self) -> float | None:
         """How much of OPIC's clock importance looks back on; None: all of it."""
         return None if isinstance(self.memory, str) else self.memory
 

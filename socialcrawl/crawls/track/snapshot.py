@@ -18,8 +18,8 @@ def collect_standings(crawl: Track) -> list[StandingRow]:
     picture, cash = crawl.picture, crawl.picture.cash
     lists = picture.lists
     rows = np.arange(picture.size)
-    importance = crawl.importance(rows).tolist()
-    history = (np.zeros(picture.size) if cash is None else cash.past(rows)).tolist()
+    importance = crawl.compute_importance(rows).tolist()
+    history = (np.zeros(picture.size) if cash is None else cash.get_history(rows)).tolist()
     return [
         StandingRow(
             node,

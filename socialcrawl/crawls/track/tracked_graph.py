@@ -99,7 +99,7 @@ class TrackedGraph:
     def column(self, name: str) -> NDArray[np.float64]:
         """Return one of COLUMNS or SUMS for all rows, float64."""
         if name == "cash":
-            return np.zeros(self.size) if self.cash is None else self.cash.of(np.arange(self.size))
+            return np.zeros(self.size) if self.cash is None else self.cash.get_cash(np.arange(self.size))
         return np.array(self.lists[name], np.float64)
 
     def at(self, row: int, name: str) -> float:
@@ -129,7 +129,7 @@ class TrackedGraph:
             self.accounts.join(np.arange(rows.start, rows.stop))
             self.touch_cash(rows)
 
-    def known(self, node: int) -> int:
+    def ensure_row(self, node: int) -> int:
         """Return the row of a node; one that was not known is in the frontier from now on."""
         row = self._row_of.get(node, -1)
         if row >= 0:
@@ -152,7 +152,7 @@ class TrackedGraph:
 
     # -- Who may be asked
 
-    def urn(self, state: int, name: str = ONES) -> DrawTree:
+    def make_urn(self, state: int, name: str = ONES) -> DrawTree:
         """Return the rows of the frontier or the crawled that may be asked now; each weighs what a column says."""
         tree = self._trees.get(("urn", state, name))
         if not isinstance(tree, DrawTree):
@@ -162,7 +162,7 @@ class TrackedGraph:
             tree.touch(range(self.size))
         return tree
 
-    def tops(self, state: int, name: str) -> MaxTree:
+    def find_heaviest(self, state: int, name: str) -> MaxTree:
         """Return the same, of which the heaviest can be asked for."""
         tree = self._trees.get(("tops", state, name))
         if not isinstance(tree, MaxTree):
@@ -213,7 +213,7 @@ class TrackedGraph:
         self._put_to_rest(row)
         heappush(self._pauses, (until, row))
 
-    def back(self, row: int) -> None:
+    def bring_back(self, row: int) -> None:
         """Let a row be away no longer, as if it had not been lost; another row stays as it is."""
         if row in self.away:
             self.move(row, self.state[row])
@@ -234,7 +234,7 @@ class TrackedGraph:
         """Return whether a row is away and may be asked again, by the time of `wake`."""
         return row in self.away and row not in self._early and row not in self._asleep
 
-    def visited(self, row: int, at: float) -> None:
+    def note_visit(self, row: int, at: float) -> None:
         """Note that the account in a row was visited, and begins to rest."""
         self.last_at[row] = at
         if self.rest > 0:
@@ -257,16 +257,16 @@ class TrackedGraph:
                 self._early.remove(row)
                 self.touch((row,))
 
-    def soonest(self) -> float | None:
+    def find_soonest(self) -> float | None:
         """Return when the next rest is over of somebody who did not fail for a while; None where nobody rests."""
         resting = self._early - self.away.keys() - self._asleep
         return min((self._find_end(row) for row in resting), default=None)
 
-    def ends(self) -> list[float]:
+    def list_ends(self) -> list[float]:
         """Return when rests and pauses are over that last as of `wake`."""
         return [self._find_end(row) for row in self._early]
 
-    def pauses(self) -> dict[int, float]:
+    def list_pauses(self) -> dict[int, float]:
         """Return when pauses are over that last as of `wake`, by row."""
         return {row: until for row, until in self.away.items() if row in self._early and row not in self._asleep}
 

@@ -25,7 +25,7 @@ def visit(picture: TrackedGraph, node: Node, outcome: Outcome, since: str = "") 
         outcome: the answer.
         since: the mark that was asked from; "": everything was asked for.
     """
-    row = picture.known(node)
+    row = picture.ensure_row(node)
     before, seen = picture.total[row], invert_worth(outcome.value)
     after = before + seen if since else max(before, seen)
     picture.total[row] = after
@@ -37,7 +37,7 @@ def visit(picture: TrackedGraph, node: Node, outcome: Outcome, since: str = "") 
     _note(picture, row, outcome, count, score)
     picture.mark[row] = outcome.mark or since or picture.mark[row]
     picture.move(row, CRAWLED)
-    picture.visited(row, outcome.at)
+    picture.note_visit(row, outcome.at)
     pay(picture, row)
     picture.touch(brought)
     picture.touch((row,))
@@ -53,7 +53,7 @@ def lose(picture: TrackedGraph, node: Node, *, until: float | None = None, trace
         until: the instant from which it may be asked again (Unix seconds); None: never.
         trace: whether its features stay.
     """
-    row = picture.known(node)
+    row = picture.ensure_row(node)
     if until is None:
         picture.move(row, GONE)
     else:
@@ -93,7 +93,7 @@ def _spill(picture: TrackedGraph, rows: Iterable[int]) -> None:
 
 def _count_brought(picture: TrackedGraph, row: int, outcome: Outcome) -> dict[int, int]:
     """Occurrences by row of the target, of the links in an answer; links to itself are none."""
-    each, known = picture.target.parallel == "each", picture.known
+    each, known = picture.target.parallel == "each", picture.ensure_row
     brought: dict[int, int] = {}
     for node, alpha in zip(outcome.targets.tolist(), outcome.alpha.tolist(), strict=True):
         target = known(node)

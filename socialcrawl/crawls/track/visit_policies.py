@@ -54,7 +54,7 @@ class GreedyExpansion:
 
     def pick(self, picture: TrackedGraph, draw: Draw, barred: Barred) -> Node | None:
         """See `NodePolicy.pick`."""
-        row = picture.tops(FRONTIER, self.column).best(find_rows(picture, barred))
+        row = picture.find_heaviest(FRONTIER, self.column).find_best(find_rows(picture, barred))
         return None if row is None else picture.nodes[row]
 
 
@@ -64,9 +64,9 @@ def draw_row(picture: TrackedGraph, state: int, column: str, u: float, barred: B
     Uniform where all weigh 0.
     """
     out = find_rows(picture, barred)
-    row = picture.urn(state, column).draw(u, out)
+    row = picture.make_urn(state, column).draw(u, out)
     if row is None and column:
-        row = picture.urn(state).draw(u, out)
+        row = picture.make_urn(state).draw(u, out)
     return None if row is None else picture.nodes[row]
 
 
@@ -107,7 +107,7 @@ class BestRecrawl:
 
     def pick(self, picture: TrackedGraph, draw: Draw, barred: Barred) -> Node | None:
         """See `NodePolicy.pick`."""
-        row = picture.tops(CRAWLED, self.column).best(find_rows(picture, barred))
+        row = picture.find_heaviest(CRAWLED, self.column).find_best(find_rows(picture, barred))
         if row is not None and picture.at(row, self.column) > 0:
             return picture.nodes[row]
         return draw_row(picture, CRAWLED, ONES, draw("recrawl"), barred)
@@ -175,7 +175,7 @@ class PolicyMixture:
         self.expansion, self.p, self.seed = expansion, p, seed
         self.recrawl: NodePolicy = POLICIES[recrawl] if isinstance(recrawl, str) else recrawl
 
-    def aimed(self, column: str) -> "AimedMixture":
+    def aim_at(self, column: str) -> "AimedMixture":
         """Return the same, expanding by a column of the picture.
 
         An expansion that is a policy goes by what it goes by.

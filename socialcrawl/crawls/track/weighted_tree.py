@@ -43,7 +43,7 @@ class WeightedTree:
         """Note that all weights may have changed; only where there is a `weigh_all`."""
         self._all = self._weigh_all is not None
 
-    def settled(self, barred: frozenset[int] = frozenset()) -> list[float]:
+    def settle(self, barred: frozenset[int] = frozenset()) -> list[float]:
         """Return the tree with the current weights, without those `barred`: root at 1, leaves in the last half."""
         if barred != self._barred:
             self._touched |= barred ^ self._barred
@@ -100,7 +100,7 @@ class DrawTree(WeightedTree):
 
         None from an empty urn.
         """
-        tree = self.settled(barred)
+        tree = self.settle(barred)
         if not tree[1] > 0:
             return None
         x, i, leaves = u * tree[1], 1, self._leaves
@@ -130,9 +130,9 @@ class MaxTree(WeightedTree):
     def __init__(self, weigh: Weigh) -> None:
         super().__init__(weigh, self.NONE)
 
-    def best(self, barred: frozenset[int] = frozenset()) -> int | None:
+    def find_best(self, barred: frozenset[int] = frozenset()) -> int | None:
         """Return the row of the largest weight, of equals the smallest; None where there is none."""
-        tree = self.settled(barred)
+        tree = self.settle(barred)
         if tree[1] == self.NONE:
             return None
         i, leaves = 1, self._leaves

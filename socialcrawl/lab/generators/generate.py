@@ -106,7 +106,7 @@ class Generated:
     mentions_per_post: float
     seed: int
 
-    def batches(self) -> Iterator[Any]:
+    def iterate_batches(self) -> Iterator[Any]:
         """Yield the posts as Arrow record batches of at most 200,000 rows, oldest first; columns as in `table`."""
         import pyarrow as pa  # noqa: PLC0415 - importing the laboratory stays cheap
 
@@ -119,7 +119,7 @@ class Generated:
             rng = np.random.default_rng([self.seed, _DRAW_TEXTS, number])
             yield make_batch(drafts, handles, time, choose_word(drafts, pools, handles.at, rng))
 
-    def table(self) -> Any:
+    def make_table(self) -> Any:
         """Return all posts as a pyarrow.Table, oldest first, one row a post.
 
         Columns: author (string), created_at (int64, Unix seconds), text (string), mentions (list of string, lower
@@ -127,7 +127,7 @@ class Generated:
         """
         import pyarrow as pa  # noqa: PLC0415
 
-        return pa.Table.from_batches(self.batches())
+        return pa.Table.from_batches(self.iterate_batches())
 
 
 def generate(
@@ -188,7 +188,7 @@ def write(path: Path, generated: Generated) -> None:
 
     if not path.parent.is_dir():
         raise SettingsError(f"{path}: the folder {path.parent} does not exist; create it first.")
-    batches = generated.batches()
+    batches = generated.iterate_batches()
     first = next(batches)
     names = ["author", "reply_to", "mentions.list.element"]  # texts hardly repeat: a dictionary would cost time
     with (

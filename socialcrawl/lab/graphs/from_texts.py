@@ -51,7 +51,7 @@ def build_mention_graph(posts: Posts, topic: Topic, scoring: Scoring = compute_w
     target: list[int] = []
     for row, name in enumerate(posts.authors):
         author.append(number_of(name))
-        people = dict.fromkeys(map(number_of, posts.mentions_of(row)))
+        people = dict.fromkeys(map(number_of, posts.list_mentions(row)))
         target += people
         post += [row] * len(people)
     hits = np.array([topic.count(text) for text in posts.texts], np.int64)

@@ -26,7 +26,7 @@ class RefusalError(Exception):
         super().__init__(message)
         self.error, self.status = error, status
 
-    def told(self) -> MockResponse:
+    def make_response(self) -> MockResponse:
         """Return the answer."""
         return MockResponse(self.status, orjson.dumps({"error": self.error, "message": str(self)}))
 
@@ -127,7 +127,7 @@ def cut_page(asked: MockRequest, changes: WorldChanges, place: str, *, size: int
     cursor = asked.one("cursor")
     start = 0
     if cursor:
-        if not re.fullmatch(r"[0-9]{1,9}", cursor) or changes.expired(f"{place} {cursor}"):
+        if not re.fullmatch(r"[0-9]{1,9}", cursor) or changes.has_expired(f"{place} {cursor}"):
             raise make_refusal("Malformed cursor")
         start = max(int(cursor) - asked.overlap, 0)
     stop = start + size

@@ -121,7 +121,7 @@ class PostWriter:
             format_moments(world.created_at[chosen]),
             self._moment.replies[chosen].tolist(),
             self._moment.retweets[chosen].tolist(),
-            self._mentioned(chosen),
+            self._list_mentioned(chosen),
             (world.references.replied_account[chosen] >= 0).tolist(),
             strict=True,
         )
@@ -158,7 +158,7 @@ class PostWriter:
         """Return the address of the post at this position."""
         return self._names.uri(int(self._world.author[post]), int(self._world.ids[post]))
 
-    def answered(self, post: int) -> str | None:
+    def find_answered(self, post: int) -> str | None:
         """Return the address of what a post answers, made up where the file has an account only.
 
         None: it answers nobody.
@@ -192,7 +192,7 @@ class PostWriter:
             f'"text":{orjson.dumps(text).decode()}}}'
         )
 
-    def _mentioned(self, posts: NDArray[np.int64]) -> list[list[int]]:
+    def _list_mentioned(self, posts: NDArray[np.int64]) -> list[list[int]]:
         """Return the accounts that each of these posts mentions."""
         mentions = self._world.mentions
         bounds = zip(mentions.offsets[posts].tolist(), mentions.offsets[posts + 1].tolist(), strict=True)
@@ -200,7 +200,7 @@ class PostWriter:
 
     def _reply(self, post: int) -> str:
         """Return the references of a reply to what it answers and to the first post of the conversation."""
-        parent = self.answered(post)
+        parent = self.find_answered(post)
         assert parent is not None
         root = int(self._world.references.conversation[post])
         first = parent if root == post else self.address(root)

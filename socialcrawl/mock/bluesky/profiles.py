@@ -48,13 +48,13 @@ class ProfileEndpoints:
 
     def __init__(self, world: World, names: BlueskyNames, changes: WorldChanges) -> None:
         self._world, self._names, self._changes = world, names, changes
-        self._mentioned = lru_cache(4_096)(self._mentioned_by)
-        self._mentioners = lru_cache(4_096)(self._mentioning)
+        self._mentioned = lru_cache(4_096)(self._list_mentioned_by)
+        self._mentioners = lru_cache(4_096)(self._list_mentioning)
         self._matching = lru_cache(64)(self._search)
 
     def profile(self, asked: MockRequest, views: BlueskyViews) -> MockResponse:
         """GET app.bsky.actor.getProfile."""
-        return MockResponse(200, self._detailed(self._here(asked, "actor", "Profile not found"), views))
+        return MockResponse(200, self._render_detailed(self._find_visible(asked, "actor", "Profile not found"), views))
 
     def profiles(self, asked: MockRequest, views: BlueskyViews) -> MockResponse:
         """GET app.bsky.actor.getProfiles: those that are there, each once."""
@@ -64,13 +64,13 @@ class ProfileEndpoints:
         if len(actors) > MOST_ACTORS:
             raise make_refusal(f"Error: actors must not have more than {MOST_ACTORS} elements")
         rows = dict.fromkeys(row for actor in actors if (row := self._names.row(actor)) is not None)
-        shown = [self._detailed(row, views) for row in rows if self._shown(row)]
+        shown = [self._render_detailed(row, views) for row in rows if self._list_shown(row)]
         return MockResponse(200, b'{"profiles":[' + b",".join(shown) + b"]}")
 
     def search(self, asked: MockRequest, views: BlueskyViews) -> MockResponse:
         """GET app.bsky.actor.searchActors: the most mentioned first."""
         words = tuple(fold_name(asked.one("q") or asked.one("term") or "").removeprefix("@").split())
-        found = [row for row in self._matching(words) if self._shown(row)]
+        found = [row for row in self._matching(words) if self._list_shown(row)]
         page, behind = self._page(asked, found, f"actors {' '.join(words)}", read_limit(asked, 25))
         return MockResponse(200, orjson.dumps({"actors": _render_profiles(views, page), **behind}))
 
@@ -78,28 +78,28 @@ class ProfileEndpoints:
         """GET com.atproto.identity.resolveHandle."""
         handle = check_identifier(require(asked, "handle"), "handle")
         row = None if handle.startswith("did:") else self._names.row(handle)
-        if row is None or refuse_gone(self._changes.fate(row), ""):
+        if row is None or refuse_gone(self._changes.find_fate(row), ""):
             raise make_refusal("Unable to resolve handle")
         return MockResponse(200, orjson.dumps({"did": self._names.did(row)}))
 
     def follows(self, asked: MockRequest, views: BlueskyViews) -> MockResponse:
         """GET app.bsky.graph.getFollows."""
-        row = self._here(asked, "actor", "Actor not found")
-        return self._related(asked, views, row, "follows", self._follows(row))
+        row = self._find_visible(asked, "actor", "Actor not found")
+        return self._render_related(asked, views, row, "follows", self._follows(row))
 
     def followers(self, asked: MockRequest, views: BlueskyViews) -> MockResponse:
         """GET app.bsky.graph.getFollowers."""
-        row = self._here(asked, "actor", "Actor not found")
-        return self._related(asked, views, row, "followers", self._followers(row))
+        row = self._find_visible(asked, "actor", "Actor not found")
+        return self._render_related(asked, views, row, "followers", self._followers(row))
 
     def members(self, asked: MockRequest, views: BlueskyViews) -> MockResponse:
         """GET app.bsky.graph.getList."""
         uri = require(asked, "list")
         actor, _, rest = uri.removeprefix("at://").partition("/")
         row = self._names.row(actor) if uri.startswith("at://did:") else None
-        if row is None or rest != f"{_LIST}/{LIST_KEY}" or not self._shown(row):
+        if row is None or rest != f"{_LIST}/{LIST_KEY}" or not self._list_shown(row):
             raise make_refusal("List not found")
-        rows = [other for other in self._follows(row).tolist() if self._shown(other)]
+        rows = [other for other in self._follows(row).tolist() if self._list_shown(other)]
         page, behind = self._page(asked, rows, f"list {uri}", read_limit(asked, 50))
         numbers = [int(self._world.accounts.ids[other]) for other in page]
         items = [
@@ -118,27 +118,27 @@ class ProfileEndpoints:
         }
         return MockResponse(200, orjson.dumps({"items": items, "list": about, **behind}))
 
-    def _here(self, asked: MockRequest, name: str, sentence: str) -> int:
+    def _find_visible(self, asked: MockRequest, name: str, sentence: str) -> int:
         """Return the account that is asked for, where it is to be seen."""
         row = self._names.row(check_identifier(require(asked, name), name))
         if row is None:
             raise make_refusal(sentence)
-        if refusal := refuse_gone(self._changes.fate(row), sentence):
+        if refusal := refuse_gone(self._changes.find_fate(row), sentence):
             raise refusal
         return row
 
-    def _shown(self, row: int) -> bool:
-        return self._changes.fate(row) in (HERE, PROTECTED)
+    def _list_shown(self, row: int) -> bool:
+        return self._changes.find_fate(row) in (HERE, PROTECTED)
 
-    def _detailed(self, row: int, views: BlueskyViews) -> bytes:
+    def _render_detailed(self, row: int, views: BlueskyViews) -> bytes:
         follows, followers = len(self._follows(row)), len(self._followers(row))
-        posts = len(self._changes.moment.existing(self._world.timelines.of(row)))
+        posts = len(self._changes.moment.select_existing(self._world.timelines.of(row)))
         return views.profile(row, followersCount=followers, followsCount=follows, postsCount=posts)
 
-    def _related(
+    def _render_related(
         self, asked: MockRequest, views: BlueskyViews, row: int, kind: str, others: NDArray[np.int64]
     ) -> MockResponse:
-        found = [other for other in others.tolist() if self._shown(other)]
+        found = [other for other in others.tolist() if self._list_shown(other)]
         page, behind = self._page(asked, found, f"{kind} {row}", read_limit(asked, 50))
         (subject,) = _render_profiles(views, [row])
         return MockResponse(200, orjson.dumps({kind: _render_profiles(views, page), "subject": subject, **behind}))
@@ -150,23 +150,23 @@ class ProfileEndpoints:
 
     def _follows(self, row: int) -> NDArray[np.int64]:
         """Return whom an account mentioned so far, the first mentioned first."""
-        return self._so_far(*self._mentioned(row))
+        return self._select_past(*self._mentioned(row))
 
     def _followers(self, row: int) -> NDArray[np.int64]:
         """Return who mentioned an account so far, the first to do so first."""
-        return self._so_far(*self._mentioners(row))
+        return self._select_past(*self._mentioners(row))
 
-    def _so_far(self, rows: NDArray[np.int64], posts: NDArray[np.int64]) -> NDArray[np.int64]:
-        return rows[: len(self._changes.moment.existing(posts))]
+    def _select_past(self, rows: NDArray[np.int64], posts: NDArray[np.int64]) -> NDArray[np.int64]:
+        return rows[: len(self._changes.moment.select_existing(posts))]
 
-    def _mentioned_by(self, row: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _list_mentioned_by(self, row: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         mentions, posts = self._world.mentions, self._world.timelines.of(row)
         named = [mentions.of(post) for post in posts.tolist()]
         return _drop_repeats(
             np.concatenate(named) if named else posts, np.repeat(posts, [len(some) for some in named]), row
         )
 
-    def _mentioning(self, row: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _list_mentioning(self, row: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         posts = self._world.mentioned_in.of(row)
         return _drop_repeats(self._world.author[posts], posts, row)
 
@@ -233,7 +233,7 @@ class FeedEndpoint:
             raise refusal
         if fate == PROTECTED:
             raise _BLOCKED
-        own = self._filtered(row, asked.one("filter") or FILTERS[0])
+        own = self._filter_posts(row, asked.one("filter") or FILTERS[0])
         end = stop = self._place(asked, own)
         if stop < len(own):
             end = min(stop + asked.overlap, len(own))
@@ -244,7 +244,7 @@ class FeedEndpoint:
             body += b',"cursor":"' + self._changes.issue(self._cursor(page[-1])).encode() + b'"'
         return MockResponse(200, body + b"}", posts=len(page))
 
-    def _filtered(self, row: int, wanted: str) -> NDArray[np.int64]:
+    def _filter_posts(self, row: int, wanted: str) -> NDArray[np.int64]:
         """Return the posts of an account that a filter leaves, ascending."""
         if wanted not in FILTERS:
             raise make_refusal(f"Error: filter must be one of ({'|'.join(FILTERS)})")

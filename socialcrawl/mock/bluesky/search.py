@@ -89,7 +89,7 @@ class PostFinder:
 
     def _with(self, word: str) -> NDArray[np.int64]:
         """Return the posts whose text contains a word, or has it within another."""
-        joined, ends = self._joined
+        joined, ends = self._joined_texts
         needle, places = word.encode(), []
         at = joined.find(needle)
         while at >= 0:
@@ -99,7 +99,7 @@ class PostFinder:
         return np.array(places, np.int64)
 
     @cached_property
-    def _joined(self) -> tuple[bytes, list[int]]:
+    def _joined_texts(self) -> tuple[bytes, list[int]]:
         """All texts folded, one after the other, and where each ends; a line's end stands between them."""
         parts = [fold_name(text).encode() + b"\n" for text in self._world.texts]
         return b"".join(parts), list(accumulate(len(part) for part in parts))
@@ -128,7 +128,7 @@ class _Wanted:
     pages: list[str] = field(default_factory=list)
     domains: list[str] = field(default_factory=list)
 
-    def fits(self, text: str) -> bool:
+    def matches(self, text: str) -> bool:
         """Return whether a post has all the tags, and links to the pages and domains, as its facets name them."""
         if not (self.tags or self.pages or self.domains):
             return True
@@ -160,27 +160,27 @@ class BlueskySearchEndpoint:
         q, size = require(asked, "q"), read_limit(asked, 25)
         if (asked.one("sort") or "latest") not in _SORTS:
             raise make_refusal(f"Error: sort must be one of ({'|'.join(_SORTS)})")
-        found = self._found(asked, q)
+        found = self._find_posts(asked, q)
         part, cursor = cut_page(asked, self._changes, f"search {q}", size=size, n=len(found))
         page = found[::-1][part].tolist()
         more = {"hitsTotal": len(found)} if cursor is None else {"cursor": cursor, "hitsTotal": len(found)}
         body = b'{"posts":' + views.posts(page) + b"," + orjson.dumps(more)[1:]
         return MockResponse(200, body, posts=len(page))
 
-    def _found(self, asked: MockRequest, q: str) -> NDArray[np.int64]:
-        wanted = self._wanted(asked, q)
+    def _find_posts(self, asked: MockRequest, q: str) -> NDArray[np.int64]:
+        wanted = self._make_filters(asked, q)
         try:
-            found = self._changes.moment.existing(self._finder.matches(wanted.words))
+            found = self._changes.moment.select_existing(self._finder.matches(wanted.words))
         except QueryError as error:
             raise RefusalError("BadQueryString", f"The query cannot be parsed: {error}") from error
         world = self._world
         keep = self._changes.visible[found]
         for name in wanted.authors:
-            keep &= world.author[found] == self._row(name, "author")
+            keep &= world.author[found] == self._find_row(name, "author")
         for name in wanted.answered:
-            keep &= world.references.replied_account[found] == self._row(name, "to")
+            keep &= world.references.replied_account[found] == self._find_row(name, "to")
         for name in wanted.mentioned:
-            row = self._row(name, "mentions")
+            row = self._find_row(name, "mentions")
             keep &= np.isin(found, world.mentioned_in.of(row) if row >= 0 else [])
         for since in wanted.since:
             keep &= world.created_at[found] >= since
@@ -189,9 +189,9 @@ class BlueskySearchEndpoint:
         found = found[keep]
         langs = {lang.casefold() for lang in wanted.langs}
         spoken = [post for post in found.tolist() if {world.language(post).casefold()} >= langs]
-        return np.array([post for post in spoken if wanted.fits(world.texts[post])], np.int64)
+        return np.array([post for post in spoken if wanted.matches(world.texts[post])], np.int64)
 
-    def _wanted(self, asked: MockRequest, q: str) -> _Wanted:
+    def _make_filters(self, asked: MockRequest, q: str) -> _Wanted:
         """Return the filters of the query and of the parameters together."""
         filters = [[part for part in match.groups() if part] for match in _FILTER.finditer(q)]
         given = [(name, value) for name, value in filter(None, filters)]
@@ -215,7 +215,7 @@ class BlueskySearchEndpoint:
                 held.append(parameter)
         return wanted
 
-    def _row(self, actor: str, name: str) -> int:
+    def _find_row(self, actor: str, name: str) -> int:
         """Return the row of an account, -2 where there is none (-1 stands for nobody)."""
         actor = actor.removeprefix("@")
         if "." not in actor and not actor.startswith("did:"):

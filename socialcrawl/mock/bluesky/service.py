@@ -115,9 +115,9 @@ class BlueskyService:
         if method == _CREATE:
             return _PUBLIC
         try:
-            did = self._sessions.holder(asked, REFRESH if method == _REFRESH else ACCESS)
+            did = self._sessions.find_holder(asked, REFRESH if method == _REFRESH else ACCESS)
         except RefusalError as refusal:
-            return refusal.told()
+            return refusal.make_response()
         return _PUBLIC if did is None else Guest(did, "user")
 
     def counted(self, asked: MockRequest, guest: Guest) -> Sequence[WindowSpec]:
@@ -142,7 +142,7 @@ class BlueskyService:
 
     def too_many(self, asked: MockRequest, standing: Sequence[WindowState]) -> MockResponse:
         """Return the 429, with the seconds to wait."""
-        response = TOO_MANY.told()
+        response = TOO_MANY.make_response()
         wait = ceil(_find_tightest(standing).ends - asked.now) if standing else 0
         return MockResponse(response.status, response.body, {"Retry-After": str(max(wait, 0))})
 
@@ -151,7 +151,7 @@ class BlueskyService:
         method = asked.endpoint.removeprefix(_XRPC)
         served = self._handlers.get(method)
         if served is None:
-            return NOT_SERVED.told()
+            return NOT_SERVED.make_response()
         if method == _SEARCH and self._closed_search and guest.kind == _PUBLIC.kind:
             return SEARCH_CLOSED
         views = self._views[guest.kind]
@@ -159,7 +159,7 @@ class BlueskyService:
         try:
             return served[1](asked, views)
         except RefusalError as refusal:
-            return refusal.told()
+            return refusal.make_response()
 
 
 def _find_tightest(standing: Sequence[WindowState]) -> WindowState:

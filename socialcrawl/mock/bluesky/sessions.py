@@ -55,15 +55,15 @@ class Sessions:
         self._seconds = {ACCESS: access_seconds, REFRESH: refresh_seconds}
         self._spent: dict[str, float] = {}
         self._strangers: dict[str, str] = {}
-        self._claims = lru_cache(1_024)(self._verified)
+        self._claims = lru_cache(1_024)(self._verify)
 
-    def holder(self, asked: MockRequest, scope: str = ACCESS) -> str | None:
+    def find_holder(self, asked: MockRequest, scope: str = ACCESS) -> str | None:
         """Return the DID of the account whose token came with a request; None where no token came.
 
         Raises:
             RefusalError: a token that is none, of another kind, expired or used up.
         """
-        claims = self._presented(asked, scope)
+        claims = self._read_token(asked, scope)
         return None if claims is None else str(claims["sub"])
 
     def create(self, asked: MockRequest, views: BlueskyViews) -> MockResponse:
@@ -75,7 +75,7 @@ class Sessions:
         handle = name if row is None else self._names.handle(row)
         if self._passwords is not None and not _is_equal(self._passwords.get(handle, ""), password):
             raise _NOBODY
-        fate = None if row is None else self._changes.fate(row)
+        fate = None if row is None else self._changes.find_fate(row)
         if fate == DELETED or (row is None and ("." not in name or name.startswith("did:"))):
             raise _NOBODY
         if fate == SUSPENDED:
@@ -87,7 +87,7 @@ class Sessions:
 
     def refresh(self, asked: MockRequest, views: BlueskyViews) -> MockResponse:
         """POST com.atproto.server.refreshSession, with the refresh token as bearer: a new pair."""
-        claims = self._presented(asked, REFRESH)
+        claims = self._read_token(asked, REFRESH)
         if claims is None:
             raise AUTH_MISSING
         self._spent.setdefault(str(claims["jti"]), asked.now)
@@ -95,7 +95,7 @@ class Sessions:
 
     def get(self, asked: MockRequest, views: BlueskyViews) -> MockResponse:
         """GET com.atproto.server.getSession: who is signed in."""
-        did = self.holder(asked)
+        did = self.find_holder(asked)
         if did is None:
             raise AUTH_MISSING
         return MockResponse(200, orjson.dumps(self._account(did)))
@@ -126,7 +126,7 @@ class Sessions:
     def _signature(self, signed: bytes) -> bytes:
         return urlsafe_b64encode(hmac.new(self._secret, signed, sha256).digest()).rstrip(b"=")
 
-    def _presented(self, asked: MockRequest, scope: str) -> dict[str, Any] | None:
+    def _read_token(self, asked: MockRequest, scope: str) -> dict[str, Any] | None:
         scheme, _, token = asked.headers.get("authorization", "").partition(" ")
         if not token:
             return None
@@ -141,7 +141,7 @@ class Sessions:
             raise RefusalError("ExpiredToken", "Token has been revoked")
         return claims
 
-    def _verified(self, token: str) -> dict[str, Any] | None:
+    def _verify(self, token: str) -> dict[str, Any] | None:
         """Return what a token says that this mock signed; None for any other."""
         signed, _, signature = token.encode("utf-8", "replace").rpartition(b".")
         if not signed or not hmac.compare_digest(self._signature(signed), signature):

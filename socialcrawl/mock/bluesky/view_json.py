@@ -62,7 +62,7 @@ class BlueskyViews:
     def profile(self, row: int, **more: int) -> bytes:
         """Return the profile of an account, with these counts."""
         says = "People only. #nobot" if is_chosen(self._world.accounts.keys[row], self._nobot, b"nobot") else ""
-        return orjson.dumps({**self._basic(row), "description": says, "indexedAt": self._since(row), **more})
+        return orjson.dumps({**self._basic(row), "description": says, "indexedAt": self._find_begin(row), **more})
 
     def posts(self, posts: Sequence[int]) -> bytes:
         """Return the posts at these positions, as a list."""
@@ -86,13 +86,13 @@ class BlueskyViews:
     def _basic(self, row: int) -> dict[str, Any]:
         found = {
             "associated": {"activitySubscription": {"allowSubscriptions": "followers"}},
-            "createdAt": self._since(row),
+            "createdAt": self._find_begin(row),
             "did": self._names.did(row),
             "displayName": self._world.accounts.shown[row],
             "handle": self._names.handle(row),
             "labels": self._labels(row),
         }
-        blocked = self._changes.fate(row) == PROTECTED
+        blocked = self._changes.find_fate(row) == PROTECTED
         if self._signed_in or blocked:  # nobody is protected on Bluesky: who hides is shown as one who blocks
             found["viewer"] = {"blockedBy": blocked, "muted": False}
         return found
@@ -103,9 +103,9 @@ class BlueskyViews:
             return []
         did = self._names.did(row)
         uri, cid = f"at://{did}/{PROFILE}/self", make_cid(did, PROFILE, "self")
-        return [{"cid": cid, "cts": self._since(row), "src": did, "uri": uri, "val": HIDDEN}]
+        return [{"cid": cid, "cts": self._find_begin(row), "src": did, "uri": uri, "val": HIDDEN}]
 
-    def _since(self, row: int) -> str:
+    def _find_begin(self, row: int) -> str:
         """Return when the account began: the file does not tell, so when it is first seen in it."""
         world = self._world
         own, others = world.timelines.of(row), world.mentioned_in.of(row)
@@ -116,11 +116,11 @@ class BlueskyViews:
         items = np.asarray(posts, np.int64)
         retweets = items[self._world.references.retweeted_id[items] >= 0]
         answers = items[self._world.references.replied_account[items] >= 0]
-        originals = {post: self._repeated(post) for post in retweets.tolist()}
+        originals = {post: self._find_original(post) for post in retweets.tolist()}
         posts = [post for post in posts if (one := originals.get(post)) is None or self._is_here(one.account)]
-        replies = {post: self._linked(post) for post in answers.tolist()}
+        replies = {post: self._find_parents(post) for post in answers.tolist()}
         repeats = [one for post in posts if (one := originals.get(post)) is not None]
-        shown = [place for one in repeats if (place := self._there(one)) >= 0]
+        shown = [place for one in repeats if (place := self._find_position(one)) >= 0]
         shown += [place for links in replies.values() for place, _ in links if place >= 0]
         shown += [post for post in posts if originals.get(post) is None]
         shown = list(dict.fromkeys(shown))
@@ -135,8 +135,8 @@ class BlueskyViews:
         links: Sequence[tuple[int, str]] | None,
     ) -> str:
         if original is not None:
-            place = self._there(original)
-            shown = views[place] if place >= 0 else self._made(post, original)
+            place = self._find_position(original)
+            shown = views[place] if place >= 0 else self._make_original(post, original)
             return f'{{"post":{shown},"reason":{self._reason(post)}}}'
         if links is None:
             return f'{{"post":{views[post]}}}'
@@ -148,20 +148,20 @@ class BlueskyViews:
         )
         return f'{{"post":{views[post]},"reply":{{"parent":{parent},"root":{root}}}}}'
 
-    def _repeated(self, post: int) -> Repost | None:
+    def _find_original(self, post: int) -> Repost | None:
         return find_repost(self._world, self._names.by_key, post)
 
     def _is_here(self, row: int) -> bool:
-        return bool(self._changes.fate(row) == HERE)
+        return bool(self._changes.find_fate(row) == HERE)
 
-    def _there(self, original: Repost) -> int:
+    def _find_position(self, original: Repost) -> int:
         """Return where an original stands, -1 where there is none yet."""
         return self._moment.place(original.place)
 
-    def _linked(self, post: int) -> list[tuple[int, str]]:
+    def _find_parents(self, post: int) -> list[tuple[int, str]]:
         """Return the parent and the root of a reply: where they stand (-1: not to be found), and their address."""
         references = self._world.references
-        parent = self._writer.answered(post)
+        parent = self._writer.find_answered(post)
         assert parent is not None
         above = (self._place(int(references.replied_post[post]), parent), parent)
         root = int(references.conversation[post])
@@ -174,20 +174,20 @@ class BlueskyViews:
         """Return the same place, or -1 where the post there is not to be seen as a post at this address."""
         if self._moment.place(place) < 0 or not self._changes.visible[place] or self._writer.address(place) != address:
             return -1
-        return -1 if self._repeated(place) is not None else place
+        return -1 if self._find_original(place) is not None else place
 
-    def _made(self, post: int, original: Repost) -> str:
+    def _make_original(self, post: int, original: Repost) -> str:
         """Return an original that the file lacks: as old as the file knows, and as often repeated."""
         references = self._world.references
-        ids, repeats = self._retweeted
+        ids, repeats = self._retweets
         again = repeats.of(int(np.searchsorted(ids, references.retweeted_id[post])))
         place = self._moment.place(int(references.retweeted_post[post]))
         when = format_stamp(int(self._world.created_at[place if place >= 0 else again[0]]))
-        count = len(self._moment.existing(again))
+        count = len(self._moment.select_existing(again))
         return self._writer.original(post, original.start, original.account, original.number, when=when, reposts=count)
 
     @cached_property
-    def _retweeted(self) -> tuple[NDArray[np.int64], Grouping]:
+    def _retweets(self) -> tuple[NDArray[np.int64], Grouping]:
         """The ids that are retweeted, ascending, and the positions of the retweets of each."""
         originals = self._world.references.retweeted_id
         posts = np.flatnonzero(originals >= 0)

@@ -60,12 +60,12 @@ class SearchEndpoint:
 
     def _accounts(self, query: str, domain: str, place: slice) -> list[bytes]:
         town = self._town
-        rows = islice(town.finding.accounts(query, town.listed), place.start, place.stop)
+        rows = islice(town.finding.accounts(query, town.is_listed), place.start, place.stop)
         return [town.renderer.account(row, domain) for row in rows]
 
     def _statuses(self, query: str, domain: str, place: slice) -> list[bytes]:
         town = self._town
-        found = town.existing(town.finding.with_words(query, domain))
+        found = town.select_existing(town.finding.with_words(query, domain))
         posts = found[town.changes.visible[found]][::-1][place].tolist()
         return [town.renderer.status(post, domain, signed_in=True) for post in posts]
 
@@ -93,7 +93,7 @@ class FollowEndpoints:
 
     def _list(self, asked: MockRequest, domain: str, *, backwards: bool) -> MockResponse:
         town, follows = self._town, self._town.follows
-        row = town.there(town.instances.row(asked.path["id"], domain))
+        row = town.require_visible(town.instances.row(asked.path["id"], domain))
         if isinstance(row, MockResponse):
             return row
         found = follows.of(row, town.changes.moment, backwards=backwards)[: None if town.open(row) else 0]
@@ -112,7 +112,7 @@ class FollowEndpoints:
         others = (follows.followers if backwards else follows.followed)[largest - part.members].tolist()
         ids = part.members.tolist()
         older, newer = (ids[-1] if part.full else None), (ids[0] if ids else None)
-        body = join_array(town.renderer.account(other, domain) for other in others if town.listed(other))
+        body = join_array(town.renderer.account(other, domain) for other in others if town.is_listed(other))
         return make_response(body, headers=make_link_header(asked, ("limit",), older=older, newer=newer))
 
 
@@ -142,19 +142,21 @@ class LookupEndpoints:
 
     def lookup(self, asked: MockRequest, guest: Guest, domain: str) -> MockResponse:
         """Return an account by `name`, or `name@domain` where it lives elsewhere."""
-        return self._told(self._town.there(self._town.instances.find(asked.one("acct") or "", domain)), domain)
+        return self._render(
+            self._town.require_visible(self._town.instances.find(asked.one("acct") or "", domain)), domain
+        )
 
     def account(self, asked: MockRequest, guest: Guest, domain: str) -> MockResponse:
         """Return an account by the id that this instance gave it."""
-        return self._told(self._town.there(self._town.instances.row(asked.path["id"], domain)), domain)
+        return self._render(self._town.require_visible(self._town.instances.row(asked.path["id"], domain)), domain)
 
-    def _told(self, row: int | MockResponse, domain: str) -> MockResponse:
+    def _render(self, row: int | MockResponse, domain: str) -> MockResponse:
         return row if isinstance(row, MockResponse) else make_response(self._town.renderer.account(row, domain))
 
     def accounts(self, asked: MockRequest, guest: Guest, domain: str) -> MockResponse:
         """Return accounts by several `id[]`; those that are not there are left out."""
         given = [value for name, value in asked.query if name in ("id[]", "id")][:_MOST_ACCOUNTS]
-        rows = [self._town.there(self._town.instances.row(number, domain)) for number in dict.fromkeys(given)]
+        rows = [self._town.require_visible(self._town.instances.row(number, domain)) for number in dict.fromkeys(given)]
         return make_response(
             join_array(self._town.renderer.account(row, domain) for row in rows if isinstance(row, int))
         )
@@ -163,7 +165,7 @@ class LookupEndpoints:
         """Return the account of the asker, which a token names."""
         if guest.kind == "public":
             return BAD_TOKEN
-        return make_response(orjson.dumps(render_asker(guest.label, domain, self._town.profiles.stranger(domain))))
+        return make_response(orjson.dumps(render_asker(guest.label, domain, self._town.profiles.make_stranger(domain))))
 
     def status(self, asked: MockRequest, guest: Guest, domain: str) -> MockResponse:
         """Return a status by the id that this instance gave it."""

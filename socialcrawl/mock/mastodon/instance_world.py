@@ -39,25 +39,25 @@ class InstanceWorld:
     changes: WorldChanges
     gone: bool
 
-    def there(self, row: int | None) -> int | MockResponse:
+    def require_visible(self, row: int | None) -> int | MockResponse:
         """Return the same row where the account is to be seen, at least emptied; else the refusal."""
         if row is None:
             return NO_RECORD
-        if self.changes.fate(row) == DELETED:
+        if self.changes.find_fate(row) == DELETED:
             return GONE if self.gone else NO_RECORD
         return row
 
-    def existing(self, posts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def select_existing(self, posts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return those of the posts at these positions (ascending) that exist."""
-        return self.changes.moment.existing(posts)
+        return self.changes.moment.select_existing(posts)
 
     def open(self, row: int) -> bool:
         """Return whether the lists of an account are to be seen."""
-        return self.changes.fate(row) == HERE
+        return self.changes.find_fate(row) == HERE
 
-    def listed(self, row: int) -> bool:
+    def is_listed(self, row: int) -> bool:
         """Return whether an account is to be seen among others."""
-        return self.changes.fate(row) not in (DELETED, SUSPENDED)
+        return self.changes.find_fate(row) not in (DELETED, SUSPENDED)
 
 
 def build_town(
@@ -77,7 +77,7 @@ def build_town(
     return InstanceWorld(
         *(world, instances, numbers, follows, profiles),
         renderer=StatusRenderer(world, instances, numbers, profiles, changes),
-        finding=MastodonSearch(world, instances, profiles.hidden, numbers.reposts),
+        finding=MastodonSearch(world, instances, profiles.is_hidden, numbers.reposts),
         changes=changes,
         gone=gone,
     )

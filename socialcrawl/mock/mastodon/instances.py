@@ -69,7 +69,7 @@ class Instances:
 
     def name(self, row: int) -> str:
         """Return the username that an account has now, lower case, without its domain."""
-        if self._changes.version and self._renamed(row):
+        if self._changes.version and self._list_renamed(row):
             return self._changes.username(row).lower()
         return self._names[row]
 
@@ -99,12 +99,12 @@ class Instances:
         place = elsewhere or domain
         if self._changes.version:
             row = self._changes.row(name)
-            if row is not None and self._renamed(row) and self.domains[row] == place:
+            if row is not None and self._list_renamed(row) and self.domains[row] == place:
                 return row
         row = self._rows.get(f"{name}@{place}")
-        return None if row is None or (self._changes.version and self._renamed(row)) else row
+        return None if row is None or (self._changes.version and self._list_renamed(row)) else row
 
-    def _renamed(self, row: int) -> bool:
+    def _list_renamed(self, row: int) -> bool:
         return self._changes.username(row) != self._accounts.usernames[row]
 
     def account_id(self, row: int, domain: str) -> int:

@@ -45,11 +45,11 @@ class Profiles:
         self._follows, self._changes = follows, changes
         self._noindex, self._nobot, self._moved, self._limited = noindex, nobot, moved, limited
 
-    def hidden(self, row: int) -> bool:
+    def is_hidden(self, row: int) -> bool:
         """Return whether the account does not want to be found by searches."""
         return is_chosen(self._world.accounts.keys[row], self._noindex, b"noindex")
 
-    def stranger(self, domain: str) -> dict[str, Any]:
+    def make_stranger(self, domain: str) -> dict[str, Any]:
         """Return the members of the first account of the world, as of one that lives on this instance."""
         local = {"noindex": False, "feature_approval": _NOBODY, "emojis": [], "roles": [], "fields": []}
         return {name: value for name, value in self.profile(0, domain).items() if name != "suspended"} | local
@@ -59,12 +59,12 @@ class Profiles:
 
         `complete`: with the account that it has moved to.
         """
-        fate, hidden = self._changes.fate(row), self.hidden(row)
+        fate, hidden = self._changes.find_fate(row), self.is_hidden(row)
         gone = fate == SUSPENDED
         found = self._names(row, domain, "" if gone else self._world.accounts.shown[row])
         found["locked"] = fate == PROTECTED
         found |= {"bot": False, "discoverable": not (hidden or gone), "indexable": not (hidden or gone), "group": False}
-        found |= {"created_at": self._created(row), "note": "" if gone else self._note(row)}
+        found |= {"created_at": self._find_created(row), "note": "" if gone else self._note(row)}
         found |= self._addresses(row, domain)
         found |= self._counts(row, gone=gone)
         found |= {"hide_collections": None, "show_media": True, "show_media_replies": True, "show_featured": True}
@@ -101,7 +101,7 @@ class Profiles:
     def _note(self, row: int) -> str:
         return "<p>#nobot</p>" if is_chosen(self._world.accounts.keys[row], self._nobot, b"nobot") else ""
 
-    def _created(self, row: int) -> str:
+    def _find_created(self, row: int) -> str:
         """Return the day of the first that is seen of an account, which is all that the file tells of its age."""
         seen = [posts[0] for posts in (self._own(row), self._world.mentioned_in.of(row)) if len(posts)]
         first = min((int(self._world.created_at[post]) for post in seen), default=int(self._world.created_at[0]))
@@ -109,7 +109,7 @@ class Profiles:
 
     def _counts(self, row: int, *, gone: bool) -> dict[str, Any]:
         moment = self._changes.moment
-        own = moment.existing(self._own(row))
+        own = moment.select_existing(self._own(row))
         if gone:
             return {"followers_count": 0, "following_count": 0, "statuses_count": 0, "last_status_at": None}
         return {

@@ -48,7 +48,7 @@ class StatusRenderer:
             return self.status(place, domain, signed_in=signed_in)
         draft = make_original_draft(self._world, self._numbers.first_repost(post), self._instances.by_key)
         there = self._numbers.original_of(post, self._instances.domains[draft.author])
-        return self._written(draft, domain, (self._numbers.original_of(post, domain), there), signed_in=signed_in)
+        return self._render_draft(draft, domain, (self._numbers.original_of(post, domain), there), signed_in=signed_in)
 
     def account(self, row: int, domain: str) -> bytes:
         """Return the JSON of an account on an instance."""
@@ -73,9 +73,9 @@ class StatusRenderer:
         repeats = None
         if repost:
             repeats = self.original(post, domain, signed_in=signed_in)
-        return self._written(draft, domain, numbers, signed_in=signed_in, repeats=repeats)
+        return self._render_draft(draft, domain, numbers, signed_in=signed_in, repeats=repeats)
 
-    def _written(
+    def _render_draft(
         self, draft: Draft, domain: str, numbers: tuple[int, int], *, signed_in: bool, repeats: bytes | None = None
     ) -> bytes:
         """Return the JSON of a draft.

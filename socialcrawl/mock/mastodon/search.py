@@ -46,26 +46,26 @@ class MastodonSearch:
     ) -> None:
         self._world, self._instances, self._hidden, self._reposts = world, instances, hidden, reposts
         # What is found is paged through, so it is found once.
-        self.with_words = lru_cache(maxsize=256)(self._with_words)
-        self.with_tag = lru_cache(maxsize=256)(self._with_tag)
-        self.known = lru_cache(maxsize=256)(self._known)
-        self.living = lru_cache(maxsize=256)(self._living)
+        self.with_words = lru_cache(maxsize=256)(self._find_by_words)
+        self.with_tag = lru_cache(maxsize=256)(self._find_by_tag)
+        self.known = lru_cache(maxsize=256)(self._select_known)
+        self.living = lru_cache(maxsize=256)(self._select_living)
 
-    def _living(self, domain: str) -> NDArray[np.bool_]:
+    def _select_living(self, domain: str) -> NDArray[np.bool_]:
         """Return bool[n]: which accounts live on an instance."""
         return np.array([there == domain for there in self._instances.domains], dtype=bool)
 
-    def _known(self, domain: str) -> NDArray[np.int64]:
+    def _select_known(self, domain: str) -> NDArray[np.int64]:
         """Return the posts that an instance knows: int64[m], ascending."""
         if domain == self._instances.home:
             return np.arange(len(self._world.author))
         return np.flatnonzero(self.living(domain)[self._world.author])
 
-    def _with_tag(self, tag: str, domain: str) -> NDArray[np.int64]:
+    def _find_by_tag(self, tag: str, domain: str) -> NDArray[np.int64]:
         """Return the posts with a hashtag that an instance knows, reposts left out: int64[m], ascending."""
-        return self._matching([Term("#" + fold_name(tag))], [], domain)
+        return self._select_matching([Term("#" + fold_name(tag))], [], domain)
 
-    def _with_words(self, query: str, domain: str) -> NDArray[np.int64]:
+    def _find_by_words(self, query: str, domain: str) -> NDArray[np.int64]:
         """Return the posts that a search on an instance finds: int64[m], ascending.
 
         All words, "phrases" and #hashtags must be there, and none behind a minus; `from:name` is the author. Reposts
@@ -82,10 +82,10 @@ class MastodonSearch:
                 (unwanted if minus else wanted).append(Term(phrase or word))
         if not wanted and author is None:
             return np.zeros(0, np.int64)
-        found = self._matching(wanted, unwanted, domain, author)
+        found = self._select_matching(wanted, unwanted, domain, author)
         return found[[not self._hidden(row) for row in self._world.author[found].tolist()]]
 
-    def _matching(
+    def _select_matching(
         self, wanted: list[Term], unwanted: list[Term], domain: str, author: int | None = None
     ) -> NDArray[np.int64]:
         posts = self.known(domain)

@@ -38,14 +38,14 @@ class TimelineEndpoints:
     def statuses(self, asked: MockRequest, guest: Guest, domain: str) -> MockResponse:
         """Return the statuses of an account, newest first, as far as the instance knows them."""
         town = self._town
-        row = town.there(town.instances.row(asked.path["id"], domain))
+        row = town.require_visible(town.instances.row(asked.path["id"], domain))
         if isinstance(row, MockResponse):
             return row
         known = town.open(row) and domain in (town.instances.home, town.instances.domains[row])
-        posts = self._filtered(asked, town.existing(town.world.timelines.of(row))) if known else _EMPTY
+        posts = self._filter_statuses(asked, town.select_existing(town.world.timelines.of(row))) if known else _EMPTY
         return self._page(asked, guest, domain, posts, ("limit", *_FILTERS), always=False)
 
-    def _filtered(self, asked: MockRequest, posts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _filter_statuses(self, asked: MockRequest, posts: NDArray[np.int64]) -> NDArray[np.int64]:
         world = self._town.world
         if is_true(asked, "pinned") or is_true(asked, "only_media"):
             return _EMPTY  # the file knows of neither
@@ -75,7 +75,7 @@ class TimelineEndpoints:
         for name, kept in (("local", True), ("remote", False)):
             if is_true(asked, name):
                 posts = posts[finding.living(domain)[self._town.world.author[posts]] == kept]
-        posts = self._town.existing(posts)
+        posts = self._town.select_existing(posts)
         return self._page(asked, guest, domain, posts[visible[posts]], _OF_TAGS, always=True)
 
     def _page(

@@ -122,26 +122,26 @@ class _Includes:
             if "in_reply_to_user_id" in expansions and self._world.references.is_reply(post):
                 self._add_user(int(self._world.references.replied_account[post]), "in_reply_to_user_id")
             if "entities.mentions.username" in expansions:
-                for account in self._renderer.written(post).accounts:
+                for account in self._renderer.get_text(post).accounts:
                     self._add_user(account, "entities.mentions.username")
             if "note.mentions" in expansions:
-                for account in self._renderer.written(post).note_accounts or ():
+                for account in self._renderer.get_text(post).note_accounts or ():
                     self._add_user(account, "entities.note.mentions.username")
 
     def _add_references(self, post: int) -> None:
         for _, number, place in self._world.references.of(post):
             position = self._changes.moment.place(place)
             author = int(self._world.author[position]) if position >= 0 else -1
-            if author >= 0 and self._changes.fate(author) == HERE:
+            if author >= 0 and self._changes.find_fate(author) == HERE:
                 self.posts[position] = None
                 if "references.author_id" in self._ask.expansions:
                     self._add_user(author, "referenced_tweets.id.author_id")
             else:
-                fate = HERE if author < 0 else self._changes.fate(author)
+                fate = HERE if author < 0 else self._changes.find_fate(author)
                 self._problems["reference", str(number)] = make_missing_reference(self._ask.words, str(number), fate)
 
     def _add_user(self, account: int, parameter: str) -> None:
-        fate = self._changes.fate(account)
+        fate = self._changes.find_fate(account)
         if fate in (HERE, PROTECTED):
             self.users[account] = None
             return

@@ -36,11 +36,11 @@ class Tally(ABC):
         self.received = self.over = self.fullest = 0
 
     @abstractmethod
-    def left(self, now: float) -> int:
+    def count_left(self, now: float) -> int:
         """Return how many more requests there is room for."""
 
     @abstractmethod
-    def ends(self, now: float) -> float:
+    def find_end(self, now: float) -> float:
         """Return the server's second at which there is room again, were there none; what the reset header tells."""
 
     @abstractmethod
@@ -62,7 +62,7 @@ class Tally(ABC):
         """Return the headers of the rule's family; none where it has no family."""
         if self.rule.family is None:
             return {}
-        return make_limit_headers(self.rule.family, self.rule.k, self.left(now), self.ends(now))
+        return make_limit_headers(self.rule.family, self.rule.k, self.count_left(now), self.find_end(now))
 
     def report(self) -> dict[str, Any]:
         """Return the rule and the sums as plain values for JSON."""
@@ -87,12 +87,12 @@ class SeparateTally(Tally):
         self._spans: deque[Span] = deque(maxlen=KEPT)
         self._opened = 0
 
-    def left(self, now: float) -> int:
+    def count_left(self, now: float) -> int:
         """Return how many more requests the window of this moment has room for."""
         span = self._span(now)
         return self.rule.k - (span.received - span.over)
 
-    def ends(self, now: float) -> float:
+    def find_end(self, now: float) -> float:
         """Return the end of the window of this moment."""
         return self._span(now).ends
 
@@ -127,19 +127,19 @@ class SlidingTally(Tally):
         super().__init__(rule)
         self._times: deque[float] = deque()  # of those let in within the last period, at most k
 
-    def left(self, now: float) -> int:
+    def count_left(self, now: float) -> int:
         """Return how many more requests there is room for."""
         while self._times and self._times[0] + self.rule.period <= now:
             self._times.popleft()
         return self.rule.k - len(self._times)
 
-    def ends(self, now: float) -> float:
+    def find_end(self, now: float) -> float:
         """Return when the oldest request of the span leaves it."""
-        self.left(now)
+        self.count_left(now)
         return (self._times[0] if self._times else now) + self.rule.period
 
     def _count(self, now: float, *, let_in: bool) -> int:
-        self.left(now)
+        self.count_left(now)
         if let_in:
             self._times.append(now)
         return len(self._times)
@@ -190,7 +190,7 @@ class Gate:
         """
         window = self._windows[who].take(token, endpoint, now)
         tallies = self._tallies_of(token, who, endpoint)
-        short = [one for one in tallies if one.left(now) < 1]
+        short = [one for one in tallies if one.count_left(now) < 1]
         refused = window.full or bool(short)
         self._over += refused
         for one in short:

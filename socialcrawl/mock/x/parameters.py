@@ -202,7 +202,7 @@ class Parameters:
         """
         for name in names:
             if name in self.given:
-                if changes.expired(self.given[name]):
+                if changes.has_expired(self.given[name]):
                     raise self.refuse(name, "is not valid")
                 try:
                     return read_token(self.given[name], place)

@@ -38,7 +38,7 @@ class XRenderer:
         self._users: dict[tuple[int, str, frozenset[str], int, int], bytes] = {}
         self._written: dict[int, XPostText] = {}
 
-    def written(self, post: int) -> XPostText:
+    def get_text(self, post: int) -> XPostText:
         """Return the text and entities of a post."""
         return _get_or_make(self._written, post, lambda: write_text(self.world, post))
 
@@ -57,12 +57,12 @@ class XRenderer:
 
     def recent(self, account: int) -> int | None:
         """Return the position of the latest post of an account; None where it has none, or does not show it."""
-        own = self.moment.existing(self.world.timelines.of(account))
-        return int(own[-1]) if len(own) and self.changes.fate(account) == HERE else None
+        own = self.moment.select_existing(self.world.timelines.of(account))
+        return int(own[-1]) if len(own) and self.changes.find_fate(account) == HERE else None
 
     def _post(self, post: int, ask: ShownFields) -> dict[str, Any]:
         words, wanted = ask.words, ask.fields
-        world, shown = self.world, self.written(post)
+        world, shown = self.world, self.get_text(post)
         number = str(world.ids[post])
         found: dict[str, Any] = {words.history: [number], "id": number, "text": shown.text}
         if "author_id" in wanted:
@@ -128,14 +128,14 @@ def _make_user(world: World, changes: WorldChanges, account: int, ask: ShownFiel
             min(int(world.created_at[posts[0]]) for posts in (own, others) if len(posts))
         )
     if "protected" in wanted:
-        found["protected"] = changes.fate(account) == PROTECTED
+        found["protected"] = changes.find_fate(account) == PROTECTED
     if "verified" in wanted:
         found["verified"] = False
     if "public_metrics" in wanted:
         found["public_metrics"] = {
             "followers_count": 0,
             "following_count": 0,
-            f"{ask.vocabulary}_count": len(changes.moment.existing(own)),
+            f"{ask.vocabulary}_count": len(changes.moment.select_existing(own)),
             "listed_count": 0,
         }
     return found

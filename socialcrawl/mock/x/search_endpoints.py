@@ -43,7 +43,7 @@ class XSearchEndpoints:
         query = call.parameters.text("query", LONGEST_QUERY)
         place = f"search {query}"
         cursor = call.parameters.cursor(self._renderer.changes, place, "next_token", "pagination_token")
-        found, _, _ = self._found(call, query)
+        found, _, _ = self._find_posts(call, query)
         newest_first, overlap = found[::-1], call.overlap
         return make_posts_answer(
             self._renderer, newest_first, call.ask, size=size, cursor=cursor, place=place, overlap=overlap, back=False
@@ -55,7 +55,7 @@ class XSearchEndpoints:
         query = call.parameters.text("query", LONGEST_QUERY)
         call.parameters.cursor(self._renderer.changes, "counts", "next_token", "pagination_token")
         step = STEPS[call.parameters.one("granularity", tuple(STEPS)) or "hour"]
-        found, start, end = self._found(call, query)
+        found, start, end = self._find_posts(call, query)
         edges = np.concatenate(([start], np.arange((start // step + 1) * step, end, step), [end]))
         numbers, _ = np.histogram(self._renderer.world.created_at[found], edges)
         kind = call.ask.vocabulary
@@ -65,7 +65,7 @@ class XSearchEndpoints:
         ]
         return XAnswer(orjson.dumps({"data": data, "meta": {f"total_{kind}_count": len(found)}}), counts=1)
 
-    def _found(self, call: XCall, query: str) -> tuple[NDArray[np.int64], float, float]:
+    def _find_posts(self, call: XCall, query: str) -> tuple[NDArray[np.int64], float, float]:
         """Return the posts found, ascending, and the span of time searched."""
         narrowed = make_filter(self._renderer.world, call.parameters)
         start, end = call.parameters.span()
@@ -101,12 +101,12 @@ class XUsageEndpoint:
         """GET /2/usage/tweets: posts by day for the last days, and in all for the billing cycle of today."""
         call.parameters.allow(USAGE_PARAMETERS | {"post.fields"})
         days = self._bill.posts_by_day(call.now, call.parameters.number("days", 1, 90, 7))
-        usage = self._usage(days, self._bill.posts_in_cycle(call.now), as_text=call.ask.vocabulary == "post")
+        usage = self._make_usage(days, self._bill.posts_in_cycle(call.now), as_text=call.ask.vocabulary == "post")
         wanted = call.parameters.given.get("usage.fields")
         shown = usage if wanted is None else {name: usage[name] for name in wanted.split(",") if name in usage}
         return XAnswer(orjson.dumps({"data": shown}))
 
-    def _usage(self, days: Mapping[str, int], posts: int, *, as_text: bool) -> dict[str, Any]:
+    def _make_usage(self, days: Mapping[str, int], posts: int, *, as_text: bool) -> dict[str, Any]:
         """Return the official shape, whose numbers are whole until 2.166 and texts from 2.167."""
 
         def number(value: int) -> int | str:

@@ -112,7 +112,7 @@ class XService:
         users, timelines, usage = (
             XUserEndpoints(renderer),
             XTimelineEndpoints(renderer),
-            XUsageEndpoint(self._bill, settings.most_posts),
+            XUsageEndpoint(self._bill, settings.post_cap),
         )
         now = world.end + AFTER_THE_END if settings.now is None else settings.now
         finding = XSearchEndpoints(renderer, now)
@@ -163,7 +163,7 @@ class XService:
         given = dict(asked.query)
         path = next(iter(asked.path.values()), "")
         call = XCall(Parameters(given), path, read_shown_fields(given), asked.now, asked.overlap)
-        if stopped := self._stopped(asked.endpoint, call):
+        if stopped := self._check_funds(asked.endpoint, call):
             status, problem = stopped
             # X was seen to tell no limits with a 402, and those of the window with the 429 of the cap.
             return _respond(status, problem, {} if status == 402 else entry.headers)
@@ -186,12 +186,12 @@ class XService:
             self._answers.put(key, answer, len(answer.body) + 2_000)
         return answer
 
-    def _stopped(self, endpoint: str, call: XCall) -> tuple[int, Problem] | None:
+    def _check_funds(self, endpoint: str, call: XCall) -> tuple[int, Problem] | None:
         """Return the status and problem where the cap on posts or the credits are used up, for what they pay for."""
         credit = self._settings.credits
         if credit is not None and endpoint not in FREE and self._bill.dollars >= credit:
             return 402, make_credits_depleted(call.ask.words)
-        if endpoint in READING_POSTS and self._bill.posts_in_cycle(call.now) >= self._settings.most_posts:
+        if endpoint in READING_POSTS and self._bill.posts_in_cycle(call.now) >= self._settings.post_cap:
             return 429, make_usage_capped(call.ask.words)
         return None
 

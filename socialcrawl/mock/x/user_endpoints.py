@@ -79,7 +79,7 @@ class XUserEndpoints:
         problems = []
         for value in values:
             account = self._changes.row(value) if by_name else self._accounts.by_id.get(int(value))
-            fate = DELETED if account is None else self._changes.fate(account)
+            fate = DELETED if account is None else self._changes.find_fate(account)
             if account is not None and fate in (HERE, PROTECTED):
                 found[account] = None
             else:
@@ -113,7 +113,7 @@ class XTimelineEndpoints:
         cursor = call.parameters.cursor(self._changes, place, "pagination_token")
         narrowed = make_filter(self._world, call.parameters)
         account = self._world.accounts.by_id.get(int(call.path))
-        fate = DELETED if account is None else self._changes.fate(account)
+        fate = DELETED if account is None else self._changes.find_fate(account)
         if account is None or fate != HERE:
             return make_unseen_answer(self._renderer, call, fate)
         return make_posts_answer(
@@ -131,7 +131,7 @@ class XTimelineEndpoints:
 
         Retweets count for the reach, left out replies do not.
         """
-        posts = self._changes.moment.existing(self._world.timelines.of(account))[::-1]
+        posts = self._changes.moment.select_existing(self._world.timelines.of(account))[::-1]
         references = self._world.references
         if "replies" in exclude:
             posts = posts[references.replied_account[posts] < 0][:REACH_WITHOUT_REPLIES]
@@ -139,7 +139,7 @@ class XTimelineEndpoints:
         return posts[references.retweeted_id[posts] < 0] if "retweets" in exclude else posts
 
     def _mentions(self, account: int) -> NDArray[np.int64]:
-        posts = self._changes.moment.existing(self._world.mentioned_in.of(account))[::-1]
+        posts = self._changes.moment.select_existing(self._world.mentioned_in.of(account))[::-1]
         return posts[self._changes.visible[posts]][:REACH_OF_MENTIONS]
 
 
@@ -157,16 +157,16 @@ class XFollowEndpoint:
         size = call.parameters.number("max_results", 1, MOST_FOLLOWED, 100)
         cursor = call.parameters.cursor(self._changes, place, "pagination_token")
         account = self._world.accounts.by_id.get(int(call.path))
-        fate = DELETED if account is None else self._changes.fate(account)
+        fate = DELETED if account is None else self._changes.find_fate(account)
         if account is None or fate != HERE:
             return make_unseen_answer(self._renderer, call, fate)
-        listed = [row for row in self._followed(account) if self._changes.fate(row) in (HERE, PROTECTED)]
+        listed = [row for row in self._list_followed(account) if self._changes.find_fate(row) in (HERE, PROTECTED)]
         start = 0 if cursor is None else cursor.post
         more = start + size < len(listed)
         token = self._changes.issue(Cursor(older=True, post=start + size).token(place)) if more else None
         return make_list_answer(self._renderer, listed[start : start + size], call.ask, token)
 
-    def _followed(self, account: int) -> list[int]:
+    def _list_followed(self, account: int) -> list[int]:
         follows = self._follows
         found: list[int] = follows.followed[follows.of(account, self._changes.moment, backwards=False)].tolist()
         return found

@@ -101,7 +101,7 @@ class Session:
         self._http.close()
 
     def _is_usable(self, tokens: SessionTokens) -> bool:
-        return tokens.access != self._refused and tokens.fresh(self.now())
+        return tokens.access != self._refused and tokens.is_fresh(self.now())
 
     def _renew(self) -> SessionTokens | Reply:
         """Return what another process has got meanwhile, else what refreshing gives, else what signing in gives."""
@@ -130,7 +130,7 @@ class Session:
         if isinstance(came, HttpAnswer) and came.status in (400, 401, 403) and _is_of_bluesky(came):
             return None
         got = self._judge(came, former.base)
-        if isinstance(got, Reply) and former.access != self._refused and former.fresh(self.now(), 0.0):
+        if isinstance(got, Reply) and former.access != self._refused and former.is_fresh(self.now(), 0.0):
             return former  # it still lasts for a while
         return got
 

@@ -37,7 +37,7 @@ class SessionTokens:
     at: float
     ends: float
 
-    def fresh(self, now: float, early: float = EARLY) -> bool:
+    def is_fresh(self, now: float, early: float = EARLY) -> bool:
         """Return whether the access token can be used for `early` seconds more, or the first half of its life."""
         return self.at - EARLY <= now < self.ends - min(early, (self.ends - self.at) / 2)
 

@@ -142,7 +142,7 @@ class BlueskySource:
         query, reading = self.queries[-1 - pick.node], Reading(pick)
         if query.startswith(LIST):
             yield from self._read_members(reading, query.removeprefix(LIST))
-            return {pick.n: reading.authors()}
+            return {pick.n: reading.make_search_outcome()}
         asked = {**make_search_parameters(query), "sort": "latest", **self.since, **self.until}
         last = yield from self._read_pages(reading, SEARCH, asked, pages=self.search_pages)
         if last == "missing" and not reading.posts:  # closed to callers who have not signed in
@@ -154,7 +154,7 @@ class BlueskySource:
                 first=RequestPart.FAR_SECOND_LIST,
             )
             reading.missing = reading.missing or Reason.PROTECTED  # of no account where some were found
-        return {pick.n: reading.authors()}
+        return {pick.n: reading.make_search_outcome()}
 
     def _read_members(self, reading: Reading, address: str) -> Generator[Request, Reply, None]:
         """Read the members of a list; servers know it by its owner's DID, people by the handle."""
@@ -191,7 +191,7 @@ class BlueskySource:
                 yield from self._read_pages(
                     reading, FOLLOWS, {"id": known}, pages=self.follows, first=RequestPart.FAR_SECOND_LIST
                 )
-        return {pick.n: reading.outcome()}
+        return {pick.n: reading.make_outcome()}
 
     def _read_inward(self, pick: Pick, who: Who) -> Conversation:
         reading = Reading(pick)
@@ -235,7 +235,7 @@ class BlueskySource:
             params = {**asked, "limit": str(size)} | ({"cursor": cursor} if cursor else {})
             most = self.policy.compute_most(endpoint, size)
             reply = yield from self._read_page(Request((reading.pick.n, part), endpoint, params, size, most))
-            if reading.expired(reply, cursor):
+            if reading.is_expired(reply, cursor):
                 cursor, left = None, pages * page
                 continue
             left, cursor, kind = left - (reply.items or size), reply.cursor, reply.kind
@@ -304,9 +304,9 @@ class BlueskySource:
             missing = explain_missing(pick, reply)
             if missing is None:
                 dids[pick.n] = reply.answer.found[pick.node]
-            return activity.outcome(pick, reply.at, missing=missing)
+            return activity.make_outcome(pick, reply.at, missing=missing)
 
-        outcomes = {pick.n: activity.outcome(pick, 0.0, missing=Reason.UNKNOWN) for pick in picks}
+        outcomes = {pick.n: activity.make_outcome(pick, 0.0, missing=Reason.UNKNOWN) for pick in picks}
         there = [pick for pick in picks if _is_legal(accounts[pick.node])]
         outcomes |= yield from look_up(
             there,
@@ -337,7 +337,7 @@ class BlueskySource:
                 break
             cursor, size = reply.cursor, self.policy.get_endpoint(FEED).page
         missing = Reason.TEMPORARY if reply.kind in (*PUT_OFF, ReplyKind.HELD) else reply.answer.missing.get(pick.node)
-        return activity.outcome(pick, reply.at, last, missing)
+        return activity.make_outcome(pick, reply.at, last, missing)
 
     def _make_exists_request(self, key: tuple[int, int], whos: Sequence[Who]) -> Request:
         asked = self._make_profiles_request(key, whos)

@@ -103,7 +103,7 @@ class BlueskyWire:
             and classify.explain_missing(came.status, body, by_id="id" in request.params)
         ):
             kind, why = ReplyKind.MISSING, ": ".join(part for part in classify.parse_error(body) if part)
-        received = came.received() if self.whole else None
+        received = came.make_archived() if self.whole else None
         why, after = redact(name_empty(why, came.body)), parse_pause(came.status, came.headers, date or came.at)
         reply = Reply(kind, came.at, status=came.status, date=date, limits=known, why=why, received=received)
         return replace(reply, after=after)

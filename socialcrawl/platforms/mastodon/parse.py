@@ -100,11 +100,11 @@ class PageReferences:
         key = parse_text(number)
         return key and self._posts.get(key, f"local:{self.domain}/{key}")
 
-    def account(self, number: Any) -> str | None:
+    def find_account(self, number: Any) -> str | None:
         """Return the account of that number, in full; None where the page does not tell."""
         return self._accounts.get(number) if isinstance(number, str) else None
 
-    def quoted(self, status: Json) -> tuple[str | None, str | None]:
+    def find_quoted(self, status: Json) -> tuple[str | None, str | None]:
         """Return what a status quotes, and whom; (None, None) where it quotes nothing, or may not show it."""
         found = _find_quoted(status)
         if found is not None:
@@ -139,8 +139,8 @@ def _list_named(status: Json, known: PageReferences) -> Iterator[tuple[str | Non
         yield complete_name(one.get("acct"), known.domain), "mention"
     if original:
         return  # it is not the one who repeats an answer or a quotation that answers or quotes
-    yield known.account(status.get("in_reply_to_account_id")), "reply"
-    yield known.quoted(status)[1], "quote"
+    yield known.find_account(status.get("in_reply_to_account_id")), "reply"
+    yield known.find_quoted(status)[1], "quote"
 
 
 def _list_mention_objects(status: Json) -> list[Json]:
@@ -182,7 +182,7 @@ class PageParser:
     since: str = ""
     probe: str = ""
 
-    def profile(self, body: Any) -> tuple[Page, str | None]:
+    def parse_profile(self, body: Any) -> tuple[Page, str | None]:
         """Return the page of a look-up, and the account's number on the instance.
 
         One that is not to be read is missing.
@@ -199,12 +199,12 @@ class PageParser:
             else Page(accounts=[parse_account(body, named)], answered=[named])
         ), number
 
-    def timeline(self, body: Any, author: str) -> Page:
+    def parse_timeline(self, body: Any, author: str) -> Page:
         """Return a page of the statuses of `author`; an instance tells nothing of what others wrote."""
         own = [one for one in expect_objects(body) if parse_who(one.get("account"), self.domain).id == author]
         return replace(self._parse_posts(list_later(own, self.since)), mark=find_mark(own))
 
-    def found(self, body: Any) -> Page:
+    def parse_found(self, body: Any) -> Page:
         """Return a page of a hashtag or a search: posts and their authors."""
         shown = [one for one in expect_objects(body) if is_open(one)]
         given = [one for one in shown if not self._is_silent(expect_object(one.get("account")))]
@@ -212,13 +212,13 @@ class PageParser:
         page = self._parse_posts(given, [parse_account(one, named) for named, one in authors.items()], list(authors))
         return replace(page, opted_out=len(shown) - len(given))
 
-    def follows(self, body: Any) -> Page:
+    def parse_follows(self, body: Any) -> Page:
         """Return a page of those whom an account follows, with the profiles of those who do not mind."""
         given = {parse_who(one, self.domain): one for one in expect_objects(body)}
         kept = [parse_account(one, named) for named, one in given.items() if not self._is_silent(one)]
         return Page(accounts=kept, follows=list(given))
 
-    def over(self, body: Any) -> bool:
+    def is_over(self, body: Any) -> bool:
         """Whether a page of statuses ends before `begin`, or shows what was seen before: those behind do not count."""
         given = expect_objects(body)
         if len(list_later(given, self.since)) < len(given):
@@ -280,7 +280,7 @@ class PageParser:
             None,
             known.post(status.get("in_reply_to_id")),
             find_uri(original) if original else None,
-            None if original else known.quoted(status)[0],
+            None if original else known.find_quoted(status)[0],
             dump_list(tags),
             dump_list(seen.urls),
             parse_count(proper.get("favourites_count")),

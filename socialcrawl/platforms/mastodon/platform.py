@@ -157,7 +157,7 @@ class MastodonPlatform(Platform):
         """See `Platform.rules_reader`: each instance has its own."""
         from socialcrawl.platforms.mastodon.wire import MastodonWire  # noqa: PLC0415 - plans are made without httpx
 
-        return wire.about if isinstance(wire, MastodonWire) else None
+        return wire.read_about if isinstance(wire, MastodonWire) else None
 
 
 def _parse_page_address(address: str) -> str | None:

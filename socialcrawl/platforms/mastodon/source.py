@@ -116,9 +116,9 @@ class MastodonSource:
 
         Other servers may know none such.
         """
-        return SNOWFLAKES.before(at)
+        return SNOWFLAKES.make_mark(at)
 
-    def host(self, name: str) -> str:
+    def find_host(self, name: str) -> str:
         """Return the server that is asked about an account named in full."""
         own = account_names.find_instance(name)
         return own if self._elsewhere.fullmatch(own) and account_names.is_public(own) else self.home
@@ -133,7 +133,7 @@ class MastodonSource:
             yield from self._read_pages(
                 reading, self.home, SEARCH, asked, pages=pages, first=RequestPart.SECOND_LIST, by="offset"
             )
-        return {pick.n: reading.authors()}
+        return {pick.n: reading.make_search_outcome()}
 
     def _read_account(self, pick: Pick, who: Who) -> Conversation:
         return self._probe(pick, who) if pick.act == Act.PROBE else self._read_user(pick, who)
@@ -142,24 +142,24 @@ class MastodonSource:
         reading, name = ProbeReading(pick), account_names.complete_name(who.username or who.id or "", self.home)
         if not account_names.is_legal(name):
             reading.missing = Reason.UNKNOWN
-        elif (yield from self._look_up(reading, name, self.host(name), asked=self._probing)) == NO_INSTANCE:
+        elif (yield from self._look_up(reading, name, self.find_host(name), asked=self._probing)) == NO_INSTANCE:
             yield from self._look_up(reading, name, self.home, RequestPart.HOME_LOOK_UP, self._probing)
         if reading.missing == Reason.PROTECTED and pick.node in reading.found and self.activity.within is not None:
             reading.missing = None  # when it last posted is told all the same
-        return {pick.n: reading.judged(self.activity)}
+        return {pick.n: reading.judge(self.activity)}
 
     def _read_user(self, pick: Pick, who: Who) -> Conversation:
         reading = Reading(pick, self.follow if self.follows else 0)
         name = account_names.complete_name(who.username or who.id or "", self.home)
         if not account_names.is_legal(name):
             reading.missing = Reason.UNKNOWN
-            return {pick.n: reading.outcome()}
-        first = yield from self._read(reading, name, self.host(name))
+            return {pick.n: reading.make_outcome()}
+        first = yield from self._read(reading, name, self.find_host(name))
         if first is not None:
             yield from self._read(reading, name, self.home, RequestPart.HOME_LOOK_UP, first)
             if reading.missing == Reason.UNKNOWN and first == RequestPart.HOME_TIMELINE:
                 reading.missing = Reason.PROTECTED  # its own instance knows it
-        return {pick.n: reading.outcome()}
+        return {pick.n: reading.make_outcome()}
 
     def _read(
         self, reading: Reading, name: str, host: str, part: int = 0, first: int = 0

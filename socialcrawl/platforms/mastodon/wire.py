@@ -88,10 +88,10 @@ class MastodonWire:
         if isinstance(came, Reply):
             return self._explain_unanswered(request, came, host)
         if not self._alone:
-            self._network.answered(host if host != self.home else urlsplit(self.base).hostname or host)
+            self._network.note_answer(host if host != self.home else urlsplit(self.base).hostname or host)
         return self._judge_probe(request, self._classify(request, came, token=bool(token)), host)
 
-    def about(self) -> InstanceRules:
+    def read_about(self) -> InstanceRules:
         """Return what the campaign's own instance says of itself to people."""
         return read_about(self.http, self.base)
 
@@ -108,7 +108,7 @@ class MastodonWire:
         """Return the reply; to a probe of another instance, where only that one is in trouble, that it is."""
         if "probe" not in request.params or host == self.home or self._alone:
             return reply
-        return self._network.told(reply, host, _make_missing_page(request, host, Reason.UNREACHABLE))
+        return self._network.explain_failure(reply, host, _make_missing_page(request, host, Reason.UNREACHABLE))
 
     def _make_address(self, host: str) -> str:
         return self.base if self._alone or host == self.home else f"https://{host}"
@@ -127,7 +127,7 @@ class MastodonWire:
         sense = classify.classify(came.status, body, known, clock, asked)
         # Without the server's clock, a reset is read by ours.
         at = clock if came.status == 429 else date
-        kept = came.received() if self.whole else None
+        kept = came.make_archived() if self.whole else None
         why, after = redact(name_empty(sense.why, came.body)), parse_pause(came.status, came.headers, clock)
         bare = Reply(sense.kind, came.at, None, None, 0, came.status, at, known, why, kept, after)
         if sense.missing == NO_INSTANCE and path in (LOOK_UP, STATUSES):
@@ -156,15 +156,15 @@ class MastodonWire:
         heeded, since = params.get("opt_outs") != "no", params.get("since_id", "")
         reader = PageParser(host, self.hits, self.keep, heeded, begin, end, since, params.get("probe", ""))
         if path == LOOK_UP:
-            return reader.profile(body)
+            return reader.parse_profile(body)
         if path == SEARCH:
-            return reader.found(body["statuses"]), _find_offset(params, len(body["statuses"]))
+            return reader.parse_found(body["statuses"]), _find_offset(params, len(body["statuses"]))
         next_page = find_next_page(came.headers.get("link"))
         if path == FOLLOWING:
-            return reader.follows(body), next_page
+            return reader.parse_follows(body), next_page
         if "acct" not in params:
-            return reader.found(body), next_page
-        return reader.timeline(body, params["acct"]), None if reader.over(body) else next_page
+            return reader.parse_found(body), next_page
+        return reader.parse_timeline(body, params["acct"]), None if reader.is_over(body) else next_page
 
 
 def _split_endpoint(endpoint: str) -> tuple[str, str]:

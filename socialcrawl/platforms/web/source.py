@@ -106,7 +106,7 @@ class WebSource:
             reading.at = reply.at
         else:
             reading.missing = Reason.REDIRECTED if probes and url is not None else Reason.UNKNOWN
-        return {pick.n: reading.judged(self.activity) if isinstance(reading, ProbeReading) else reading.outcome()}
+        return {pick.n: reading.judge(self.activity) if isinstance(reading, ProbeReading) else reading.make_outcome()}
 
 
 class _Visit:

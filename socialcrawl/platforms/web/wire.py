@@ -160,11 +160,11 @@ class WebWire:
             return reply
         url = request.params["url"]
         gone = Page() if request.endpoint.endswith(ROBOTS) else _make_missing_page(url, Reason.UNREACHABLE)
-        return self._network.told(reply, urlsplit(url).hostname or "", gone)
+        return self._network.explain_failure(reply, urlsplit(url).hostname or "", gone)
 
     def _note_answer(self, url: str) -> None:
         parts = urlsplit(url)
-        self._network.answered(parts.hostname or "", parts.port or PORTS[parts.scheme])
+        self._network.note_answer(parts.hostname or "", parts.port or PORTS[parts.scheme])
 
     def _parse_robots(self, message: "_Told", url: str) -> Reply:
         came = message.came
@@ -265,7 +265,7 @@ class _Told:
             date=self.date,
             limits=[self.limit] if self.limit else (),
             why=why,
-            received=self.came.received() if options.whole else None,
+            received=self.came.make_archived() if options.whole else None,
         )
 
 

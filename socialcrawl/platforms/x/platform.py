@@ -86,7 +86,7 @@ class XPlatform(Platform):
 
     def queries(self, settings: Settings, topic: Topic) -> list[str]:
         """See `Platform.queries`."""
-        return topic.searches() if settings.seeds.search else []
+        return topic.build_queries() if settings.seeds.search else []
 
     def fits(self, settings: Settings, base: str) -> None:
         """See `Platform.fits`."""
@@ -149,7 +149,7 @@ class XPlatform(Platform):
 
     def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:
         """See `Platform.probe`: one search of ten posts; with nothing to search for, a look-up of X itself."""
-        query = next(iter(queries or terms.topic.searches()), None) or (f"from:{names[0]}" if names else None)
+        query = next(iter(queries or terms.topic.build_queries()), None) or (f"from:{names[0]}" if names else None)
         if query is None:
             asked = {"usernames": "X", "user.fields": USER_FIELDS}
             return Request((-1, 0), BY_NAME, asked, 1, terms.policy.compute_most(BY_NAME, 1))

@@ -107,14 +107,14 @@ class XSource:
 
     def mark(self, at: float) -> str:
         """Return the last snowflake before the millisecond of `at`; "" in the years before snowflakes."""
-        return SNOWFLAKES.before(at)
+        return SNOWFLAKES.make_mark(at)
 
     def _search(self, pick: Pick) -> Conversation:
         query = self.queries[-1 - pick.node]
         asked = {"query": query, **self.words.fields, **self.words.search}
         reading = Reading(pick)
         yield from self._read_pages(reading, SEARCH, asked, pages=self.search_pages)
-        return {pick.n: reading.authors()}
+        return {pick.n: reading.make_search_outcome()}
 
     def _read_user(self, pick: Pick, who: Who) -> Conversation:
         reading = Reading(pick, self.follow)
@@ -124,7 +124,7 @@ class XSource:
             yield from self._read_pages(reading, TIMELINE, asked, pages=self.pages_per_user)
             if reading.missing is None and pick.act != Act.RECRAWL:
                 yield from self._read_follows(reading, known)
-        return {pick.n: reading.outcome()}
+        return {pick.n: reading.make_outcome()}
 
     def _read_inward(self, pick: Pick, who: Who) -> Conversation:
         reading = Reading(pick)
@@ -138,7 +138,7 @@ class XSource:
         reading = Reading(walk)
         known = yield from self._find_id(reading, who)
         if known is None:
-            outcome = reading.outcome()
+            outcome = reading.make_outcome()
             return {walk.n: outcome, inward.n: replace(outcome, n=inward.n)}
         there = Who(known, who.username)
         told_of = yield from self._read_user(walk, there)
@@ -188,7 +188,7 @@ class XSource:
             params = {**asked, "max_results": str(size)} | ({TOKEN[endpoint]: cursor} if cursor else {})
             most = self.policy.compute_most(endpoint, size) + users
             reply = yield Request((reading.pick.n, part), endpoint, params, size, most)
-            if reading.expired(reply, cursor):
+            if reading.is_expired(reply, cursor):
                 cursor, left = None, pages * page
                 continue
             left, cursor = left - (reply.items or size), reply.cursor
@@ -205,11 +205,13 @@ class XSource:
         activity = self._find_activity()
 
         def judged(pick: Pick, reply: Reply) -> Outcome:
-            return activity.outcome(pick, reply.at, reply.answer.active.get(pick.node), explain_missing(pick, reply))
+            return activity.make_outcome(
+                pick, reply.at, reply.answer.active.get(pick.node), explain_missing(pick, reply)
+            )
 
         # X refuses a whole request for one name that it has never given.
         there = [pick for pick in picks if _is_legal(accounts[pick.node])]
-        outcomes = {pick.n: activity.outcome(pick, 0.0, missing=Reason.UNKNOWN) for pick in picks}
+        outcomes = {pick.n: activity.make_outcome(pick, 0.0, missing=Reason.UNKNOWN) for pick in picks}
         return outcomes | (yield from look_up(there, accounts, self._make_latest_request, judged, anew=True))
 
     def _find_activity(self) -> Activity:

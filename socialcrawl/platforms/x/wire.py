@@ -96,7 +96,7 @@ class XWire:
             date = at  # without the server's clock, the reset is read by ours
         kind, why = classify.classify(status, body, known, at if date is None else date)
         cost = {ReplyKind.OK: self.policy.compute_fee(request.endpoint), ReplyKind.LOST: request.most}.get(kind, 0)
-        received = _make_answer(response).received() if self.whole else None
+        received = _make_answer(response).make_archived() if self.whole else None
         why = redact(name_empty(why, response.content))
         reply = Reply(kind, at, cost=cost, status=status, date=date, limits=known, why=why, received=received)
         return replace(reply, after=parse_pause(status, response.headers, at if date is None else date)), body

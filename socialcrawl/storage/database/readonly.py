@@ -121,14 +121,14 @@ class _Timer:
         self.since: float | None = None
 
     @property
-    def left(self) -> float:
+    def remaining(self) -> float:
         return self.seconds - self.spent - (0.0 if self.since is None else self.clock() - self.since)
 
     @contextmanager
     def measure_work(self) -> Iterator[None]:
         self.since = self.clock()
         yield
-        self.spent, self.since = self.seconds - self.left, None
+        self.spent, self.since = self.seconds - self.remaining, None
 
     def make_error(self) -> StoreError:
         return StoreError(
@@ -141,7 +141,7 @@ def _fetch_rows(fetch: Callable[[], list[tuple[Any, ...]]], timer: _Timer) -> Ro
     while True:
         with timer.measure_work():
             some = fetch()
-        if timer.left < 0:
+        if timer.remaining < 0:
             raise timer.make_error()
         if not some:
             return
@@ -162,7 +162,7 @@ def _query_file(path: Path, sql: str, timer: _Timer) -> Iterator[QueryResult]:
             bound_memory(raw)
             raw.execute("pragma query_only = on")
             raw.set_authorizer(_authorize)
-            raw.set_progress_handler(lambda: timer.left < 0, STEPS)
+            raw.set_progress_handler(lambda: timer.remaining < 0, STEPS)
             with timer.measure_work():
                 cursor = raw.execute(sql)
             if cursor.description is None:
@@ -275,7 +275,7 @@ def _execute_query(raw: Any, sql: str, timer: _Timer, where: PostgresAddress, ro
 
     def limited() -> None:
         # At least SHORTEST: what closes the cursor afterwards has the same limit.
-        raw.execute(f"set local statement_timeout = {max(SHORTEST, int(1000 * timer.left))}")
+        raw.execute(f"set local statement_timeout = {max(SHORTEST, int(1000 * timer.remaining))}")
 
     count = 1  # the size of rows is known when they are here: that of the last ones says how many to fetch next
 

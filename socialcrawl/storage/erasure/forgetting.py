@@ -30,7 +30,7 @@ class ErasureReport:
     answers: dict[str, int] = field(default_factory=dict)
 
     @property
-    def nothing(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether nothing had to change."""
         return not any(self.counts.values())
 

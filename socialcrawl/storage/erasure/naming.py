@@ -75,7 +75,7 @@ class SearchKeys:
         return self.ids | self.posts
 
     @cached_property
-    def whole(self) -> frozenset[str]:
+    def accounts(self) -> frozenset[str]:
         """The ids and names of accounts."""
         return self.ids | self.names
 
@@ -201,7 +201,7 @@ def _match_field(key: str, value: str, answer: OriginalAnswer, sought: SearchKey
     if key.lower() in NAME_KEYS:
         name = value.strip().removeprefix("@").lower()
         own = f"{name}@{answer.host}" if key == "acct" and "@" not in name else name
-        return "name" if name in sought.whole or own in sought.whole else None
+        return "name" if name in sought.accounts or own in sought.accounts else None
     return "link" if key == "url" and _is_linked(value, sought) else None
 
 
@@ -225,7 +225,7 @@ def _match_text(told: str, sought: SearchKeys) -> Iterator[str]:
 def _is_linked(address: str, sought: SearchKeys) -> bool:
     """Return whether an address is that of a page, a profile or a post that is sought."""
     plain = unescape(address).rstrip(END)
-    if not sought.whole.isdisjoint(find_holders(plain)) or plain in sought.keys:
+    if not sought.accounts.isdisjoint(find_holders(plain)) or plain in sought.keys:
         return True
     return (bool(sought.pages) and normalize_page(plain) in sought.pages) or (
         bool(sought.single) and parse_post_address(plain) in sought.single
@@ -276,12 +276,12 @@ def _is_asked_about(answer: OriginalAnswer, sought: SearchKeys) -> bool:
 def _is_sought_parameter(name: str, value: str, answer: OriginalAnswer, sought: SearchKeys) -> bool:
     if name in ASKED_TEXTS:
         spoken = {told.lower().rstrip(END) for told in OPERATOR.findall(value)}
-        return not spoken.isdisjoint({key.lower() for key in sought.whole}) or any(_match_text(value, sought))
+        return not spoken.isdisjoint({key.lower() for key in sought.accounts}) or any(_match_text(value, sought))
     told = {one.strip() for one in (*value.split(","), value)}
     if name in ASKED_NAMES:
         names = {one.removeprefix("@").lower() for one in told}
         names |= {f"{one}@{answer.host}" for one in names if name == "acct" and "@" not in one}
-        if not names.isdisjoint(sought.whole):
+        if not names.isdisjoint(sought.accounts):
             return True
     ids = ID_KEY.search(name) or name in ASKED_NAMES or name.startswith("uri")
     return (bool(ids) and not told.isdisjoint(sought.keys)) or any(

@@ -88,7 +88,7 @@ EXPRESSIONS = st.builds(
 @settings(max_examples=many(60), deadline=None)
 def test_the_next_time_of_an_expression_is_the_first_minute_that_it_means(text, after, place):
     expected = walked(text, after, place)
-    found = parse_cron(text).after(after, ZoneInfo(place))
+    found = parse_cron(text).find_next(after, ZoneInfo(place))
     if expected is None:
         assert found is None or found > after + 4 * DAY
     else:
@@ -100,7 +100,7 @@ def test_the_next_time_of_an_expression_is_the_first_minute_that_it_means(text, 
 def test_apscheduler_knows_the_same_times(minute, hour, day, month, now):
     trigger = CronTrigger.from_crontab(f"{minute} {hour} {day} {month} *", UTC)
     theirs = trigger.get_next_fire_time(None, datetime.fromtimestamp(now, UTC)).timestamp()
-    assert Schedule(cron=parse_cron(f"{minute} {hour} {day} {month} *")).next(now) == theirs
+    assert Schedule(cron=parse_cron(f"{minute} {hour} {day} {month} *")).find_begin(now) == theirs
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_apscheduler_knows_the_same_times(minute, hour, day, month, now):
     ],
 )
 def test_times_of_cron_are_those_of_a_calendar(text, after, expected):
-    assert parse_cron(text).after(at(after, BERLIN), ZoneInfo(BERLIN)) == at(expected, BERLIN)
+    assert parse_cron(text).find_next(at(after, BERLIN), ZoneInfo(BERLIN)) == at(expected, BERLIN)
 
 
 def test_a_time_that_comes_twice_counts_once_and_every_hour_is_every_hour():
@@ -134,7 +134,7 @@ def test_a_time_that_comes_twice_counts_once_and_every_hour_is_every_hour():
 
     def times(text):
         found = [AUTUMN]
-        while (later := parse_cron(text).after(found[-1], place)) < AUTUMN + 25 * HOUR:
+        while (later := parse_cron(text).find_next(found[-1], place)) < AUTUMN + 25 * HOUR:
             found.append(later)
         return [(time - AUTUMN) / HOUR for time in found[1:]]
 
@@ -211,13 +211,13 @@ def test_the_window_of_the_day_opens_and_closes_as_the_clock_on_the_wall_does(be
     found = Schedule(between=parse_hours(between), timezone=place)
     later = flip(between, place, now)
     assert found.open(now) == is_open(between, place, now)
-    assert found.closes(now) == (later if is_open(between, place, now) else None)
-    assert found.next(now) == (now if is_open(between, place, now) else later)
+    assert found.find_closing(now) == (later if is_open(between, place, now) else None)
+    assert found.find_begin(now) == (now if is_open(between, place, now) else later)
 
 
 def test_a_day_may_end_at_24_hours():
     found = Schedule(between=parse_hours("18:00-24:00"))
-    assert found.closes(at("2026-11-21T20:00")) == at("2026-11-22T00:00")
+    assert found.find_closing(at("2026-11-21T20:00")) == at("2026-11-22T00:00")
 
 
 NIGHT = parse_hours("22:00-06:00")
@@ -241,7 +241,7 @@ NIGHT = parse_hours("22:00-06:00")
     ],
 )  # fmt: skip
 def test_the_next_turn_begins_when_its_time_has_come_and_the_window_is_open(schedule, now, last, expected):
-    assert schedule.next(at(now), None if last is None else at(last)) == at(expected)
+    assert schedule.find_begin(at(now), None if last is None else at(last)) == at(expected)
 
 
 @given(MOMENTS, st.integers(0, 5000), EXPRESSIONS | st.none(), BETWEEN | st.none(), st.sampled_from(ZONES))
@@ -251,9 +251,9 @@ def test_a_turn_never_begins_too_early_nor_outside_of_the_window(now, ago, text,
         None if text is None else parse_cron(text), None, None if between is None else parse_hours(between), place
     )  # fmt: skip
     last = now - ago * MINUTE
-    begin = schedule.next(now, last)
+    begin = schedule.find_begin(now, last)
     assert begin is None or (begin >= now and schedule.open(begin))
-    assert text is None or begin is None or begin >= parse_cron(text).after(last, ZoneInfo(place))
+    assert text is None or begin is None or begin >= parse_cron(text).find_next(last, ZoneInfo(place))
 
 
 @pytest.mark.parametrize(
@@ -278,22 +278,22 @@ def test_after_a_wait_the_turn_goes_on_or_the_next_one_is_waited_for(schedule, u
         hour, minute = text.split(":")
         return at("2026-11-21") + int(hour) * HOUR + int(minute) * MINUTE
 
-    assert schedule.resumes(today(until), today("12:00"), today(now)) == today(expected)
+    assert schedule.find_resumption(today(until), today("12:00"), today(now)) == today(expected)
 
 
 def test_a_turn_ends_with_its_time_or_with_the_window_of_the_day():
     began = at("2026-11-21T23:00")
-    assert Schedule().ends(began) is None
-    assert Schedule(every=60.0).ends(began) is None
-    assert Schedule(every=60.0, lasting=1800.0).ends(began) == began + 1800
-    assert Schedule(every=60.0, lasting=10.0 * HOUR, between=NIGHT).ends(began) == at("2026-11-22T06:00")
-    assert Schedule(between=NIGHT).ends(began) == at("2026-11-22T06:00")
+    assert Schedule().find_end(began) is None
+    assert Schedule(every=60.0).find_end(began) is None
+    assert Schedule(every=60.0, lasting=1800.0).find_end(began) == began + 1800
+    assert Schedule(every=60.0, lasting=10.0 * HOUR, between=NIGHT).find_end(began) == at("2026-11-22T06:00")
+    assert Schedule(between=NIGHT).find_end(began) == at("2026-11-22T06:00")
 
 
 def test_a_schedule_says_itself_in_words():
     whole = Schedule(cron=parse_cron("0 3 * * *"), lasting=3600.0, between=NIGHT, timezone=BERLIN)
-    assert whole.told() == "at '0 3 * * *', for 60 min, between 22:00 and 06:00 (Europe/Berlin)"
-    assert (Schedule().told(), Schedule(every=21_600.0).told()) == ("continuous", "every 6 h 00 min")
+    assert whole.describe() == "at '0 3 * * *', for 60 min, between 22:00 and 06:00 (Europe/Berlin)"
+    assert (Schedule().describe(), Schedule(every=21_600.0).describe()) == ("continuous", "every 6 h 00 min")
 
 
 def test_a_year_of_turns_takes_no_time_worth_naming():
@@ -301,7 +301,7 @@ def test_a_year_of_turns_takes_no_time_worth_naming():
     rng = random.Random(1)
     last = None
     while now < at("2027-01-01"):
-        now = schedule.next(now, last)
+        now = schedule.find_begin(now, last)
         turns += 1
         now = last = now + rng.uniform(60, 3 * HOUR)
     assert turns in (364, 365, 366)

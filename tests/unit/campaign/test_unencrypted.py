@@ -58,14 +58,14 @@ def test_a_token_is_refused_where_it_would_travel_unencrypted_also_in_a_private_
 @pytest.mark.parametrize("source", SIGNED.values(), ids=list(SIGNED))
 def test_a_token_may_go_to_this_machine_over_https_or_where_the_file_permits_it(source):
     for base in ("http://127.0.0.1:8000", "http://[::1]:8000", "http://localhost:8000", "https://api.example"):
-        assert not make_plan(campaign(base, **source)).exposed
-        assert not make_plan(campaign(base, insecure=True, **source)).exposed
-    assert make_plan(campaign(ELSEWHERE, insecure=True, **source)).exposed
+        assert not make_plan(campaign(base, **source)).is_exposed
+        assert not make_plan(campaign(base, insecure=True, **source)).is_exposed
+    assert make_plan(campaign(ELSEWHERE, insecure=True, **source)).is_exposed
 
 
 @pytest.mark.parametrize("source", UNSIGNED.values(), ids=list(UNSIGNED))
 def test_a_campaign_without_a_token_may_use_http(source):
-    assert not make_plan(campaign(ELSEWHERE, **source)).exposed
+    assert not make_plan(campaign(ELSEWHERE, **source)).is_exposed
 
 
 def test_the_address_in_a_policy_file_is_looked_at_too(tmp_path):

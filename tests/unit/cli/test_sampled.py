@@ -105,23 +105,23 @@ def test_a_report_of_a_topic_that_was_read_whole_says_that_it_counts():
 
 def test_the_mean_and_the_distribution_of_out_degrees_are_the_true_ones(found):
     outs = np.array([links_of(name)[0] for name in topic()])
-    assert found.outs.holds(outs.mean())
+    assert found.outs.contains(outs.mean())
     assert found.outs.width < 5.0
     for bar in found.degrees:
-        assert bar.share.holds(np.mean((outs >= bar.begin) & (outs < bar.end)))
+        assert bar.share.contains(np.mean((outs >= bar.begin) & (outs < bar.end)))
     assert sum(bar.share.value for bar in found.degrees) == pytest.approx(1.0)
 
 
 def test_links_that_stay_on_topic_are_estimated_of_all_links_and_of_each_account(found):
     pairs = np.array([links_of(name) for name in topic()])
-    assert found.links.staying.holds(pairs[:, 1].sum() / pairs[:, 0].sum())
+    assert found.links.staying.contains(pairs[:, 1].sum() / pairs[:, 0].sum())
     some = pairs[pairs[:, 0] > 0]
-    assert found.links.each.holds(np.mean(some[:, 1] / some[:, 0]))
+    assert found.links.each.contains(np.mean(some[:, 1] / some[:, 0]))
     assert found.links.bars == ()
 
 
 def test_the_share_of_a_sub_topic_is_that_of_the_accounts_who_write_of_it(found):
-    assert found.subtopics[OTHER].holds(len(topic() & world().speakers(OTHER)) / len(topic()))
+    assert found.subtopics[OTHER].contains(len(topic() & world().speakers(OTHER)) / len(topic()))
     assert found.subtopics["no-such-word"].value == 0.0
 
 
@@ -158,7 +158,7 @@ def test_languages_are_those_that_accounts_write_in_most_and_words_without_one_d
     with looking(place) as traces:
         languages = report(traces, "sample").languages
     assert set(languages) == {"de", "not told"}
-    assert languages["de"].holds(len(even) / len(topic()))
+    assert languages["de"].contains(len(even) / len(topic()))
     with opened(place) as connection, connection.begin():
         connection.exec_driver_sql("update post set lang = null")
     with looking(place) as traces:

@@ -109,7 +109,7 @@ def test_the_time_to_the_end_is_that_of_this_runs_steps_alone(mock, tmp_path, wa
     assert picture.remaining(campaign) is None, "too few steps to tell a pace from"
     learned(picture, campaign, 1)
     ahead = 1000 - 400 - FEW
-    low, high = Spread(FEW, FEW // 2, 0.0, enough=FEW).factors(ahead)
+    low, high = Spread(FEW, FEW // 2, 0.0, enough=FEW).compute_factors(ahead)
     pace = 10.0 / (FEW - 1) * ahead
     assert picture.remaining(campaign) == pytest.approx((low * pace, high * pace))
     ends = shown(picture).split("to the end")[1].split("\n")[0]
@@ -142,7 +142,7 @@ def test_waits_are_no_part_of_the_pace_as_the_windows_tell_of_them(mock, tmp_pat
     learned(picture, campaign, 1)
     watch[0] += 4.0
     learned(picture, campaign, 199)
-    low, high = Spread(200, 100, 0.0, enough=FEW).factors(100)
+    low, high = Spread(200, 100, 0.0, enough=FEW).compute_factors(100)
     rest = pytest.approx((low * 400 / 199, high * 400 / 199))
     picture.waits(Wait(2_000_000_000.0, "the window is full"))
     watch[0] += 500.0
@@ -164,7 +164,7 @@ def test_the_time_to_the_end_follows_the_windows_of_the_server_and_not_the_table
         assert isinstance(run(campaign.parts, patience=0), Wait)
         picture.end()
         learned(picture, campaign, FEW)
-        ends = [ceil(requests / 30) for requests in picture.needs.ahead(400 - campaign.crawl.taken, FEW)]
+        ends = [ceil(requests / 30) for requests in picture.needs.estimate_range(400 - campaign.crawl.taken, FEW)]
         for windows, rest in zip(ends, picture.remaining(campaign), strict=True):
             assert (windows - 1) * 60 - 1 <= rest <= windows * 62, (windows, rest)
         campaign.close()

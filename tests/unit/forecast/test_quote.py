@@ -349,12 +349,12 @@ def test_the_mean_number_of_pages_follows_from_the_share_that_has_another(pages,
             shares.append(sum(count > page for count in here) / len(here))
     wanted = min(wanted, read)
     mean = sum(min(count, wanted) for count in pages) / len(pages)
-    assert TypicalNeeds(more=tuple(shares)).pages_per_user(wanted) == pytest.approx(mean)
+    assert TypicalNeeds(more=tuple(shares)).estimate_pages(wanted) == pytest.approx(mean)
 
 
 def test_further_pages_are_as_the_last_one_that_is_known():
-    assert TypicalNeeds(more=(0.5,)).pages_per_user(4) == 1 + 0.5 + 0.25 + 0.125
-    assert TypicalNeeds(more=(1.0, 0.0)).pages_per_user(32) == 2.0
+    assert TypicalNeeds(more=(0.5,)).estimate_pages(4) == 1 + 0.5 + 0.25 + 0.125
+    assert TypicalNeeds(more=(1.0, 0.0)).estimate_pages(32) == 2.0
 
 
 def test_who_is_gone_costs_a_request_and_brings_nothing():
@@ -376,7 +376,7 @@ def test_counted_posts_decide_how_much_is_searched_and_how_many_are_found():
     assert (lines[SEARCH].requests, lines[SEARCH].posts) == (3 + 2 + 1, 300 + 150 + 0)
     assert lines[IDS].users == 225
     assert estimate_likely(s, counted, CampaignProgress(queries=1, found=7))[0][IDS].users == 7 + 75
-    assert [counted.on(name) for name in ("matches", "authors")] == [COUNTED, ASSUMED]
+    assert [counted.explain_basis(name) for name in ("matches", "authors")] == [COUNTED, ASSUMED]
 
 
 def test_whoever_has_begun_with_the_steps_is_done_with_the_rest():

@@ -176,7 +176,9 @@ def test_stored_means_of_returns_are_those_of_returns_and_of_first_visits_those_
     first = [posts for n, kind, posts in asked if kind == "ok" and act[n] != "recrawl"]
     assert mean.posts_per_page == pytest.approx(sum(first) / len(first))
     assert 0 < mean.returned < 0.5 * mean.posts_per_page
-    assert {mean.on(name) for name in ("returned", "return_pages", "return_named", "posts_per_page")} == {STORED}
+    assert {mean.explain_basis(name) for name in ("returned", "return_pages", "return_named", "posts_per_page")} == {
+        STORED
+    }
 
 
 def test_with_stored_means_the_probable_numbers_are_near_those_of_the_steps_that_were_done(visited):
@@ -203,7 +205,7 @@ def test_what_was_done_of_returns_is_not_quoted_again(visited):
     assert make_campaign_quote(meant).lines == ()
     more = make_campaign_quote(make_plan(tracking("http://127.0.0.1:9", visited, 200, p=0.7)))
     mean = more.typical
-    first = (1 - mean.missing) * mean.pages_per_user(32) * mean.posts_per_page
+    first = (1 - mean.missing) * mean.estimate_pages(32) * mean.posts_per_page
     assert more.likely.posts == pytest.approx(40 * (0.3 * first + 0.7 * mean.returned))
 
 

@@ -34,13 +34,16 @@ def test_variation_and_change_are_those_of_numpy(first, second):
 
 def test_the_factors_are_by_the_formula_and_one_for_steps_that_are_all_alike_and_very_many():
     width = 1.96 * sqrt((CLUSTERED * 0.8) ** 2 * (1 / 200 + 1 / 100) + (DRIFT * log(1.25)) ** 2)
-    assert Spread(400, 200, 0.8).factors(100) == pytest.approx((exp(-width), exp(width)))
-    assert Spread(10**9, 10**8, 0.0).factors(1.0) == pytest.approx((1.0, 1.0), abs=1e-6)
+    assert Spread(400, 200, 0.8).compute_factors(100) == pytest.approx((exp(-width), exp(width)))
+    assert Spread(10**9, 10**8, 0.0).compute_factors(1.0) == pytest.approx((1.0, 1.0), abs=1e-6)
 
 
 def test_a_mean_that_fell_may_go_on_falling_and_one_that_rose_rising():
-    low, high = Spread(400, 200, 0.3).factors(200)
-    fell, rose = Spread(400, 200, 0.3, change=-0.5).factors(200), Spread(400, 200, 0.3, change=0.5).factors(200)
+    low, high = Spread(400, 200, 0.3).compute_factors(200)
+    fell, rose = (
+        Spread(400, 200, 0.3, change=-0.5).compute_factors(200),
+        Spread(400, 200, 0.3, change=0.5).compute_factors(200),
+    )
     further = exp(
         0.5 * log(1000 / 600) / log(3)
     )  # the middle of the steps ahead is at 500, those of the halves at 100, 300
@@ -51,8 +54,8 @@ def test_a_mean_that_fell_may_go_on_falling_and_one_that_rose_rising():
 @given(st.integers(ENOUGH, 10_000), st.floats(0, 5), st.floats(-2, 2), st.floats(1, 1e6))
 def test_more_steps_done_never_widen_a_range_and_none_is_wider_than_the_widest(steps, variation, change, ahead):
     here, later = Spread(steps, steps // 2, variation, change), Spread(2 * steps, steps, variation, change)
-    if (found := here.factors(ahead)) is not None:
-        (low, high), (lower, higher) = found, later.factors(ahead)
+    if (found := here.compute_factors(ahead)) is not None:
+        (low, high), (lower, higher) = found, later.compute_factors(ahead)
         assert low <= lower * (1 + 1e-9) <= 1.0 + 1e-9
         assert 1.0 - 1e-9 <= higher <= high * (1 + 1e-9)
         assert high / low <= WIDEST * (1 + 1e-9)
@@ -60,22 +63,22 @@ def test_more_steps_done_never_widen_a_range_and_none_is_wider_than_the_widest(s
 
 @pytest.mark.parametrize("ahead", [0.0, -1.0, float("inf")])
 def test_there_are_no_factors_for_nothing_and_for_no_end(ahead):
-    assert Spread(400, 200, 0.5).factors(ahead) is None
+    assert Spread(400, 200, 0.5).compute_factors(ahead) is None
 
 
 def test_there_are_no_factors_from_few_steps_nor_where_most_bring_no_posts_nor_too_wide_ones():
-    assert Spread(ENOUGH - 1, 25, 0.0).factors(10) is None
-    assert Spread(ENOUGH - 1, 25, 0.0, enough=50).factors(10) is not None
-    assert Spread(400, 200, 0.3, read=0.5).factors(100) is not None
-    assert Spread(400, 200, 0.3, read=0.49).factors(100) is None
-    assert Spread(ENOUGH, 100, 0.0).factors(1e9) is None
+    assert Spread(ENOUGH - 1, 25, 0.0).compute_factors(10) is None
+    assert Spread(ENOUGH - 1, 25, 0.0, enough=50).compute_factors(10) is not None
+    assert Spread(400, 200, 0.3, read=0.5).compute_factors(100) is not None
+    assert Spread(400, 200, 0.3, read=0.49).compute_factors(100) is None
+    assert Spread(ENOUGH, 100, 0.0).compute_factors(1e9) is None
 
 
 def test_of_independent_draws_far_more_than_95_percent_of_the_means_lie_in_the_range():
     draw, held = np.random.default_rng(7), 0
     for _ in range(400):
         values = draw.lognormal(3.0, 0.5, 300)
-        low, high = measure_spread(summed(values[:100]), summed(values[100:200])).factors(100)
+        low, high = measure_spread(summed(values[:100]), summed(values[100:200])).compute_factors(100)
         held += low <= values[200:].mean() / values[100:200].mean() <= high
     assert held >= 0.97 * 400
 
@@ -84,7 +87,7 @@ def test_the_range_of_a_total_is_that_of_its_means_and_stops_at_the_budget():
     typical = TypicalNeeds(spreads=dict.fromkeys(NEEDS, Spread(400, 200, 0.3)))
     campaign = shape(steps=500)
     _, mean, _ = estimate_likely(campaign, typical, DONE)
-    found, factors = estimate_range(campaign, typical, DONE), typical.spreads["posts"].factors(100)
+    found, factors = estimate_range(campaign, typical, DONE), typical.spreads["posts"].compute_factors(100)
     assert found.keys() == {*NEEDS, "seconds"}
     for name, ends in found.items():
         assert ends == pytest.approx([getattr(mean, name) * factor for factor in factors])

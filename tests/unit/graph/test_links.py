@@ -85,7 +85,7 @@ def test_an_answer_counts_each_kind_of_mention_by_its_weight(kind, links):
 
 
 def test_kinds_that_nothing_is_said_of_count_as_mentions():
-    assert [Links.of(TALKS).weight(kind) for kind in ("mention", "reply", "repost", "quote")] == [1, 3, 0, 1]
+    assert [Links.of(TALKS).get_weight(kind) for kind in ("mention", "reply", "repost", "quote")] == [1, 3, 0, 1]
     assert Links.of({}).plain
     assert Links.of({"mentions": 1, "follows": 4}).plain
     assert not Links.of({"mentions": 2}).plain
@@ -103,7 +103,7 @@ def test_whom_an_account_follows_is_told_once_and_counts_as_so_many_occurrences(
         assert len(followed.answer.follows) == 2
         links = {"mentions": 1, "follows": 2}
         expected = {name: compute_worth(many) for name, many in referee(links, suns, [DAN, EVE]).items()}
-        outcome = reading.outcome()
+        outcome = reading.make_outcome()
         assert shown(store, outcome.targets.tolist(), outcome.alpha.tolist()) == expected
         assert expected["dan"] == 1 + math.log(3)
         replayed = Reading(pick, follow=2)
@@ -140,7 +140,7 @@ def crawled(store, links, hits):
         asked = Request((n, 1000), FOLLOWING, {"id": f"90{n}"})
         reading.take(save(store, Page(follows=[EVE, Who("77", "zoe")]), n, asked=asked))
         if n == 0:
-            store.finish((pick,), [reading.outcome()])
+            store.finish((pick,), [reading.make_outcome()])
     return store
 
 
@@ -219,7 +219,7 @@ def test_the_part_of_a_post_that_counts_for_a_link_is_kept_and_counted_again_for
     store.open((pick,))
     reading = Reading(pick)
     reading.take(save(store, page, asked=Request((0, 1), "a.example/*", {"url": "https://a.example/"})))
-    store.finish((pick,), [reading.outcome()])
+    store.finish((pick,), [reading.make_outcome()])
     assert [alpha for *_, alpha in links_of(store)] == [compute_worth(2)]
     assert one(store, "select spans from mention") == "[[0,8],[50,60]]"
     with made.connection.begin():
@@ -274,7 +274,7 @@ def test_a_page_that_was_written_anew_counts_as_it_is_now(database, place):
         store.open((pick,))
         reading = Reading(pick)
         reading.take(save(store, page, n, asked=Request((n, 1), "a.example/*", {"url": "https://a.example/"})))
-        store.finish((pick,), [reading.outcome()])
+        store.finish((pick,), [reading.make_outcome()])
     assert rows(store, "select text, (select count(*) from mention) from post") == [("moon sun", 1)]
     with made.connection.begin():
         recount_topic(made.connection, number, moons)

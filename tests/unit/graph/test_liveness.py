@@ -19,39 +19,39 @@ PICK = Pick(7, Node(3), "probe")
 
 @pytest.mark.parametrize("last", [None, "", "1999-01-01", "2026-11-21T11:00:00.000Z"])
 def test_where_nothing_is_asked_of_activity_whoever_exists_is_active(last):
-    assert Activity().alive(last, AT, None)
+    assert Activity().is_active(last, AT, None)
 
 
 def test_activity_counts_for_as_long_as_was_said_and_not_a_second_longer():
     rule = Activity(180 * DAY)
-    assert rule.alive(format_time(AT - 180 * DAY), AT, None)
-    assert not rule.alive(format_time(AT - 180 * DAY - 1), AT, None)
-    assert rule.alive(format_time(AT + 60), AT, None), "its clock is ahead of ours"
+    assert rule.is_active(format_time(AT - 180 * DAY), AT, None)
+    assert not rule.is_active(format_time(AT - 180 * DAY - 1), AT, None)
+    assert rule.is_active(format_time(AT + 60), AT, None), "its clock is ahead of ours"
 
 
 def test_a_day_alone_counts_to_its_end():
     rule = Activity(2 * DAY)  # since noon of the 19th
-    assert [rule.alive(f"2026-11-{day}", AT, None) for day in (18, 19, 20, 21)] == [False, True, True, True]
+    assert [rule.is_active(f"2026-11-{day}", AT, None) for day in (18, 19, 20, 21)] == [False, True, True, True]
 
 
 @pytest.mark.parametrize("last", [None, ""])
 def test_who_was_never_seen_to_act_is_not_active_where_that_is_asked(last):
-    assert not Activity(DAY).alive(last, AT, None)
+    assert not Activity(DAY).is_active(last, AT, None)
 
 
 @pytest.mark.parametrize("last", [None, ""])
 def test_who_is_there_and_does_not_tell_when_it_acted_is_active_on_request(last):
     rule = Activity(DAY, untold=True)
-    assert rule.alive(last, AT, None)
-    assert not rule.alive(last, AT, "deleted"), "it is not there"
-    assert not rule.alive(format_time(AT - DAY - 1), AT, None), "it does tell"
+    assert rule.is_active(last, AT, None)
+    assert not rule.is_active(last, AT, "deleted"), "it is not there"
+    assert not rule.is_active(format_time(AT - DAY - 1), AT, None), "it does tell"
 
 
 @pytest.mark.parametrize("reason", REASONS)
 @pytest.mark.parametrize("within", [None, DAY])
 def test_who_is_missing_is_not_active_but_for_the_protected_on_request(within, reason):
-    assert not Activity(within).alive(format_time(AT), AT, reason)
-    assert Activity(within, protected=True).alive(None, AT, reason) == (reason == "protected")
+    assert not Activity(within).is_active(format_time(AT), AT, reason)
+    assert Activity(within, protected=True).is_active(None, AT, reason) == (reason == "protected")
 
 
 @given(st.floats(0, 4e9), st.floats(0, 4e9), st.floats(1, 1e9))
@@ -59,7 +59,7 @@ def test_who_is_missing_is_not_active_but_for_the_protected_on_request(within, r
 def test_an_instant_is_judged_by_the_difference_of_times(last, at, within):
     told = format_time(last)
     expected = at - datetime.fromisoformat(told).timestamp() <= within
-    assert Activity(within).alive(told, at, None) == expected
+    assert Activity(within).is_active(told, at, None) == expected
 
 
 @pytest.mark.parametrize(
@@ -78,13 +78,13 @@ def test_times_without_a_zone_are_utc_whatever_this_machine_has(text, then):
 
 def test_the_outcome_of_a_probe_says_who_is_active_since_when_and_why_not():
     seen = format_time(AT - 3 * DAY)
-    alive = Activity(9 * DAY).outcome(PICK, AT, seen)
+    alive = Activity(9 * DAY).make_outcome(PICK, AT, seen)
     assert (alive.n, alive.node, alive.at, alive.value, alive.mark, alive.missing) == (7, 3, AT, 1.0, seen, None)
-    asleep = Activity(DAY).outcome(PICK, AT, seen)
+    asleep = Activity(DAY).make_outcome(PICK, AT, seen)
     assert (asleep.value, asleep.mark, asleep.missing) == (0.0, seen, None)
-    gone = Activity(DAY).outcome(PICK, AT, "", "deleted")
+    gone = Activity(DAY).make_outcome(PICK, AT, "", "deleted")
     assert (gone.value, gone.mark, gone.missing) == (0.0, "", "deleted")
-    closed = Activity(DAY, protected=True).outcome(PICK, AT, None, "protected")
+    closed = Activity(DAY, protected=True).make_outcome(PICK, AT, None, "protected")
     assert (closed.value, closed.mark, closed.missing) == (1.0, "", None)
 
 

@@ -165,7 +165,7 @@ def read(pick, case, replies):
     for reply in replies:
         if not reading.take(reply):
             break
-    return reading.outcome()
+    return reading.make_outcome()
 
 
 def replay(store, pick, case):

@@ -257,7 +257,9 @@ def test_a_keyword_is_never_read_as_an_expression(keyword):
 
 def test_searches_quote_what_is_not_one_word_and_join_with_or():
     topic = Topic(["kernel", "kernel panic", "modul*", "c++", "#linux", 'say "hi"', "OR", "内核"], [r"v\d+"])
-    assert topic.searches() == ['kernel OR "kernel panic" OR modul OR "c++" OR "#linux" OR "say hi" OR "OR" OR 内核']
+    assert topic.build_queries() == [
+        'kernel OR "kernel panic" OR modul OR "c++" OR "#linux" OR "say hi" OR "OR" OR 内核'
+    ]
 
 
 ENTITY_CASES = [
@@ -373,24 +375,24 @@ def test_entities_are_searched_as_such_on_x_and_words_in_quotes():
         "@no one",
         "c#",
     ]
-    (query,) = Topic(keywords, entities=X).searches()
+    (query,) = Topic(keywords, entities=X).build_queries()
     assert query == (
         '#climate OR $TSLA OR @NASA OR "https://www.example.org/a b" OR url:"example.org/a" OR "#2026" '
         'OR "@no one" OR "c#"'
     )
-    assert Topic(["#clim*"], entities=X).searches() == ["#clim"]
-    assert Topic(["#" + "x" * 520, "sun"], entities=X).searches() == ["sun"]
+    assert Topic(["#clim*"], entities=X).build_queries() == ["#clim"]
+    assert Topic(["#" + "x" * 520, "sun"], entities=X).build_queries() == ["sun"]
 
 
 def test_searches_ask_nothing_twice_and_nothing_empty():
-    assert Topic(["modul", "modul*", '"']).searches() == ["modul"]
-    assert Topic((), ["kernel"]).searches() == []
+    assert Topic(["modul", "modul*", '"']).build_queries() == ["modul"]
+    assert Topic((), ["kernel"]).build_queries() == []
 
 
 @given(st.lists(st.text(alphabet="abc +", min_size=1, max_size=30).filter(str.strip), min_size=1), st.integers(20, 80))
 @settings(deadline=None)
 def test_searches_name_every_keyword_in_queries_that_are_short_enough(keywords, longest):
-    queries = Topic(keywords).searches(longest)
+    queries = Topic(keywords).build_queries(longest)
     assert all(0 < len(query) <= longest for query in queries)
     terms = [term.strip('"') for query in queries for term in query.split(" OR ")]
     plain = dict.fromkeys(" ".join(keyword.split()) for keyword in keywords)
@@ -402,15 +404,15 @@ def test_searches_name_every_keyword_in_queries_that_are_short_enough(keywords, 
 
 
 def test_queries_break_at_exactly_512_characters():
-    assert Topic(["a" * 254, "b" * 254]).searches() == ["a" * 254 + " OR " + "b" * 254]
-    assert Topic(["a" * 254, "b" * 255]).searches() == ["a" * 254, "b" * 255]
+    assert Topic(["a" * 254, "b" * 254]).build_queries() == ["a" * 254 + " OR " + "b" * 254]
+    assert Topic(["a" * 254, "b" * 255]).build_queries() == ["a" * 254, "b" * 255]
 
 
 def test_a_keyword_longer_than_a_query_is_searched_by_its_first_words_or_not_at_all():
     phrase = " ".join(["kernel"] * 100)
-    (query,) = Topic([phrase]).searches()
+    (query,) = Topic([phrase]).build_queries()
     assert query == '"' + " ".join(["kernel"] * 73) + '"'
-    assert Topic(["x" * 513, "kernel"]).searches() == ["kernel"]
+    assert Topic(["x" * 513, "kernel"]).build_queries() == ["kernel"]
 
 
 @pytest.mark.timeout(600)
@@ -471,8 +473,8 @@ def test_a_post_counts_from_the_first_instant_until_the_last_which_is_none_of_th
     ],
 )
 def test_a_search_asks_for_the_languages_too(keywords, languages, queries):
-    assert Topic(keywords, languages=languages).searches() == queries
-    assert Topic(keywords, languages=languages, begin=0.0, end=1e9).searches() == queries
+    assert Topic(keywords, languages=languages).build_queries() == queries
+    assert Topic(keywords, languages=languages, begin=0.0, end=1e9).build_queries() == queries
 
 
 @given(
@@ -482,9 +484,9 @@ def test_a_search_asks_for_the_languages_too(keywords, languages, queries):
 )
 @settings(deadline=None)
 def test_queries_with_languages_find_what_the_topic_counts(keywords, languages, longest):
-    queries = Topic(keywords, languages=languages).searches(longest)
+    queries = Topic(keywords, languages=languages).build_queries(longest)
     assert all(len(query) <= longest for query in queries)
-    plain = [term for query in Topic(keywords).searches(longest) for term in query.split(" OR ")]
+    plain = [term for query in Topic(keywords).build_queries(longest) for term in query.split(" OR ")]
     found = [term for query in queries for term in re.sub(r" \(?lang:.*", "", query).strip("()").split(" OR ")]
     assert found == plain
     tests = [parse(query).test for query in queries]

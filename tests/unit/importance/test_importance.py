@@ -61,10 +61,10 @@ def test_cash_is_never_made_nor_lost_and_the_accounts_are_those_of_a_dictionary(
     for u, to, shares in paid:
         cash.pay(u, rows(to), None if shares is None else np.array(shares, np.float64))
         ledger.pay(u, to, shares)
-        assert math.fsum(cash.of(everybody)) + cash.sink == pytest.approx(1.0, abs=1e-9)
+        assert math.fsum(cash.get_cash(everybody)) + cash.sink == pytest.approx(1.0, abs=1e-9)
         assert math.fsum(cash.history) == pytest.approx(cash.paid, abs=1e-9)
-    assert (cash.of(everybody) >= 0).all()
-    assert cash.of(everybody) == pytest.approx([ledger.c.get(v, 0.0) for v in range(size)], abs=1e-12)
+    assert (cash.get_cash(everybody) >= 0).all()
+    assert cash.get_cash(everybody) == pytest.approx([ledger.c.get(v, 0.0) for v in range(size)], abs=1e-12)
     assert cash.history[:size] == pytest.approx([ledger.h.get(v, 0.0) for v in range(size)], abs=1e-12)
     assert (cash.paid, cash.sink) == pytest.approx((ledger.g, ledger.sink), abs=1e-12)
     wanted = [(ledger.h.get(v, 0.0) + ledger.c.get(v, 0.0)) / (ledger.g + 1.0) for v in range(size)]
@@ -77,7 +77,7 @@ def test_cash_is_conserved_over_many_payments_of_many_rows():
     for step in range(6_000):
         to = rng.choice(5_000, rng.integers(0, 9) if step % 3 else 20, replace=False)
         cash.pay(int(rng.integers(0, 5_000)) if step % 2 else int(cash.cash.argmax()), to, rng.random(len(to)))
-    assert math.fsum(cash.of(np.arange(5_000))) + cash.sink == pytest.approx(1.0, abs=1e-9)
+    assert math.fsum(cash.get_cash(np.arange(5_000))) + cash.sink == pytest.approx(1.0, abs=1e-9)
     assert math.fsum(cash.history) == pytest.approx(cash.paid, rel=1e-12)
     assert 0 < cash.sink < 1 < cash.paid
 
@@ -85,9 +85,9 @@ def test_cash_is_conserved_over_many_payments_of_many_rows():
 def test_one_payment_by_hand():
     cash = Cash()
     cash.start(rows([4, 2]))
-    assert cash.of(np.arange(6)).tolist() == [0, 0, 0.5, 0, 0.5, 0]
+    assert cash.get_cash(np.arange(6)).tolist() == [0, 0, 0.5, 0, 0.5, 0]
     cash.pay(4, rows([0, 2, 5]), np.array([3.0, 1.0, 0.0]))
-    assert cash.of(np.arange(6)).tolist() == [0.375, 0, 0.625, 0, 0, 0]
+    assert cash.get_cash(np.arange(6)).tolist() == [0.375, 0, 0.625, 0, 0, 0]
     cash.pay(2, rows([]))
     assert (cash.sink, cash.paid, cash.history[[2, 4]].tolist()) == (0.625, 1.125, [0.625, 0.5])
     assert cash.estimate(rows([0, 4])).tolist() == [0.375 / 2.125, 0.5 / 2.125]
@@ -98,28 +98,28 @@ def test_without_shares_or_with_nothing_but_zeros_all_get_the_same(shares):
     cash = Cash()
     cash.start(rows([9]))
     cash.pay(9, rows([1, 2, 3]), None if shares is None else np.array(shares))
-    assert cash.of(rows([1, 2, 3])) == pytest.approx([1 / 3] * 3, rel=1e-15)
+    assert cash.get_cash(rows([1, 2, 3])) == pytest.approx([1 / 3] * 3, rel=1e-15)
 
 
 def test_who_links_to_himself_only_would_keep_his_cash_and_nobody_gets_negative():
     cash = Cash()
     cash.start(rows([0]))
     cash.pay(0, rows([0]))
-    assert (cash.of(rows([0])).tolist(), cash.paid, cash.history[0]) == ([1.0], 1.0, 1.0)
+    assert (cash.get_cash(rows([0])).tolist(), cash.paid, cash.history[0]) == ([1.0], 1.0, 1.0)
 
 
 def test_rows_far_beyond_the_first_accounts_have_accounts_and_keep_what_there_was():
     cash = Cash()
     cash.start(rows([1]))
     cash.pay(1, rows([0, 50_000]))
-    assert cash.of(rows([90_000, 50_000, 0])).tolist() == [0.0, 0.5, 0.5]
+    assert cash.get_cash(rows([90_000, 50_000, 0])).tolist() == [0.0, 0.5, 0.5]
     assert cash.estimate(rows([200_000, 1])).tolist() == [0.0, 0.5]
 
 
 def test_nobody_has_nothing():
     cash = Cash()
     cash.start(rows([]))
-    assert cash.of(rows([])).tolist() == cash.estimate(rows([])).tolist() == []
+    assert cash.get_cash(rows([])).tolist() == cash.estimate(rows([])).tolist() == []
 
 
 def grown(name, *fetched, seeds=(0,)):
@@ -130,7 +130,7 @@ def grown(name, *fetched, seeds=(0,)):
     estimator.sow(graph, rows([graph.row(Node(node)) for node in seeds]))
     for node, value, links in fetched:
         row = graph.add(Node(node), value, rows(list(links)), np.array(list(links.values()), np.float64))
-        estimator.grown(graph, row)
+        estimator.note_fetched(graph, row)
     return graph, estimator
 
 
@@ -300,7 +300,7 @@ def test_the_estimator_ranks_all_that_is_known_with_w_0_on_the_frontier(seed, d)
     for u, v in links:
         a[graph.row(Node(u)), graph.row(Node(v))] = True
     values = np.zeros(graph.size)
-    values[graph.fetched()] = graph.value(graph.fetched())
+    values[graph.list_fetched()] = graph.value(graph.list_fetched())
     scores = make_estimator("nr", seed=1, nr_d=d).score(graph, graph.frontier(), 3)
     assert scores == pytest.approx(dense(a, values, d)[1][graph.frontier()], abs=2e-10 * values.max())
     assert len(scores) > 5

@@ -72,13 +72,13 @@ def test_importance_by_a_window_is_that_of_the_link_matrix_and_follows_it_when_i
     adaptive.start(everybody)
     before, after = drawn(100, 1), [np.sort(99 - to) for to in drawn(100, 2)]  # those who were low are high
     crawl(adaptive, cash, before, 2_000)
-    assert error(adaptive.importance(everybody), fixpoint(before)) < 12
+    assert error(adaptive.compute_importance(everybody), fixpoint(before)) < 12
     changed = cash.paid
     crawl(adaptive, cash, after, 2_000)
     assert cash.paid > changed + 32
-    assert error(adaptive.importance(everybody), fixpoint(after)) < 12
+    assert error(adaptive.compute_importance(everybody), fixpoint(after)) < 12
     assert error(cash.estimate(everybody), fixpoint(after)) > 60  # all history: half of it is of the old graph
-    assert cash.total() == pytest.approx(1.0, abs=1e-9)
+    assert cash.sum_cash() == pytest.approx(1.0, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", WINDOWS)
@@ -90,33 +90,33 @@ def test_the_window_of_a_crawl_holds_what_the_window_by_itself_is_told(name):
     for row in range(60):
         window.join(row, -1.0, 1 / 61)
     for row in np.random.default_rng(4).integers(0, 60, 900).tolist():
-        window.crawled(row, float(cash.of(rows([row]))[0]), cash.paid)
+        window.record_crawl(row, float(cash.get_cash(rows([row]))[0]), cash.paid)
         adaptive.pay(row, links[row])
-    wanted = window.importance(everybody, cash.of(everybody), cash.paid)
-    assert adaptive.importance(everybody).tolist() == wanted.tolist()
+    wanted = window.compute_importance(everybody, cash.get_cash(everybody), cash.paid)
+    assert adaptive.compute_importance(everybody).tolist() == wanted.tolist()
 
 
 def test_newcomers_get_the_mean_importance_of_the_last_newcomers():
     cash = Cash(small=1.0)
     adaptive = AdaptiveOpic(cash, InterpolatedHistory(8.0), recent=3)
     adaptive.start(rows([0, 1, 2, 3]))
-    assert adaptive.importance(rows([0, 3])) == pytest.approx([1 / 5] * 2)
+    assert adaptive.compute_importance(rows([0, 3])) == pytest.approx([1 / 5] * 2)
     adaptive.pay(0, rows([10, 11]))  # the first newcomers: the mean of all
-    assert adaptive.importance(rows([10, 11])) == pytest.approx([1 / 5] * 2, rel=0.05)
+    assert adaptive.compute_importance(rows([10, 11])) == pytest.approx([1 / 5] * 2, rel=0.05)
     adaptive.pay(1, rows([12, 0]))
     adaptive.pay(2, rows([13, 10, 3]))
     recent, paid = rows([11, 12, 13]), cash.paid
     joined = {11: adaptive.window._last[11], 12: adaptive.window._last[12], 13: adaptive.window._last[13]}
-    history = adaptive.importance(recent) * 8.0
+    history = adaptive.compute_importance(recent) * 8.0
     # The rule of the paper on the cash they hold now: H (T-d)/T + C, over T.
     read = [
         h * (8.0 - (paid - joined[row])) / 8.0 + c
-        for row, h, c in zip(recent.tolist(), history, cash.of(recent), strict=True)
+        for row, h, c in zip(recent.tolist(), history, cash.get_cash(recent), strict=True)
     ]
     adaptive.join(rows([20, 21, 0]))
-    assert adaptive.importance(rows([20, 21])) == pytest.approx([sum(read) / 3 / 8.0] * 2, rel=1e-12)
-    assert cash.of(rows([20, 21])) == pytest.approx([0.0] * 2, abs=1e-15)
-    assert cash.total() == pytest.approx(1.0, abs=1e-12)
+    assert adaptive.compute_importance(rows([20, 21])) == pytest.approx([sum(read) / 3 / 8.0] * 2, rel=1e-12)
+    assert cash.get_cash(rows([20, 21])) == pytest.approx([0.0] * 2, abs=1e-15)
+    assert cash.sum_cash() == pytest.approx(1.0, abs=1e-12)
 
 
 def test_who_is_known_already_does_not_join_again():
@@ -124,9 +124,9 @@ def test_who_is_known_already_does_not_join_again():
     adaptive = AdaptiveOpic(cash, VariableHistory(4))
     adaptive.start(rows([0, 1]))
     adaptive.pay(0, rows([1, 2_000]))
-    before = adaptive.importance(rows([0, 1, 2_000])).tolist()
+    before = adaptive.compute_importance(rows([0, 1, 2_000])).tolist()
     adaptive.join(rows([0, 1, 2_000]))
-    assert adaptive.importance(rows([0, 1, 2_000])).tolist() == before
+    assert adaptive.compute_importance(rows([0, 1, 2_000])).tolist() == before
     assert cash.size == 3
 
 
@@ -137,9 +137,9 @@ def test_no_recent_newcomers_at_all_is_refused():
 
 def test_before_anybody_is_known_a_newcomer_has_no_importance():
     adaptive = AdaptiveOpic(Cash(small=1.0), InterpolatedHistory(1.0))
-    assert adaptive.newcomer() == 0.0
+    assert adaptive.estimate_newcomer() == 0.0
     adaptive.join(rows([4]))
-    assert adaptive.importance(rows([4])).tolist() == [0.0]
+    assert adaptive.compute_importance(rows([4])).tolist() == [0.0]
 
 
 # -- Discovery against refresh
@@ -153,12 +153,12 @@ def reached(lean, steps=300, **options):
     read = np.zeros(2_000, np.bool_)
     for step in range(steps):
         known = np.flatnonzero(cash.known)
-        row = int(known[cash.of(known).argmax()])
+        row = int(known[cash.get_cash(known).argmax()])
         read[row] = True
         cash.pay(row, links[row])
         if step % 5 == 0:
             pull.lend(cash, known[~read[known]], known[read[known]])
-    assert cash.total() == pytest.approx(1.0, abs=1e-9)
+    assert cash.sum_cash() == pytest.approx(1.0, abs=1e-9)
     return read.sum() / steps
 
 
@@ -174,9 +174,9 @@ def test_the_levers_by_hand():
     cash = Cash(small=1.0, threshold=1.0)
     cash.start(rows([0, 1, 2]))  # the virtual page has a quarter
     assert Lean(0.5, factor=4.0, part=0.5).lend(cash, rows([1, 2]), rows([0])) == pytest.approx(0.25 / 4)
-    assert cash.of(np.arange(3)) == pytest.approx([0.25, 0.25 + 0.25 / 8, 0.25 + 0.25 / 8])
+    assert cash.get_cash(np.arange(3)) == pytest.approx([0.25, 0.25 + 0.25 / 8, 0.25 + 0.25 / 8])
     assert Lean(-1.0, part=1.0).lend(cash, rows([1, 2]), rows([0])) == pytest.approx(0.25 * 3 / 4)
-    assert (cash.virtual, cash.of(rows([0]))[0]) == pytest.approx((0.0, 0.25 * 7 / 4))
+    assert (cash.virtual, cash.get_cash(rows([0]))[0]) == pytest.approx((0.0, 0.25 * 7 / 4))
     assert Lean(0.0).lend(cash, rows([1]), rows([0])) == 0.0
     assert Lean(1.0).lend(cash, rows([]), rows([0])) == 0.0
     for lean, weight in [(1.0, 8.0), (0.5, 4.0), (0.0, 2.0), (-1.0, 0.5)]:
@@ -184,7 +184,7 @@ def test_the_levers_by_hand():
         assert cash.small == pytest.approx(weight)
     before = cash.virtual
     Lean(1.0, small=1.0, factor=4.0).weigh(cash)
-    held = float(cash.of(rows([1]))[0])
+    held = float(cash.get_cash(rows([1]))[0])
     cash.pay(1, rows([2]))  # one link, and a small edge that weighs four
     assert cash.virtual - before == pytest.approx(held * 4 / 5)
 
@@ -246,10 +246,10 @@ def test_matching_links_get_extra_cash_from_the_virtual_page_as_in_a_dictionary(
             held[target] += wanted / len(chosen)
         virtual = settled(virtual - wanted)
         assert moved == pytest.approx(wanted, abs=1e-12)
-    assert cash.of(everybody) == pytest.approx([held[node] for node in range(12)], abs=1e-12)
-    assert cash.past(everybody) == pytest.approx([history[node] for node in range(12)], abs=1e-12)
+    assert cash.get_cash(everybody) == pytest.approx([held[node] for node in range(12)], abs=1e-12)
+    assert cash.get_history(everybody) == pytest.approx([history[node] for node in range(12)], abs=1e-12)
     assert cash.virtual == pytest.approx(virtual, abs=1e-12)
-    assert cash.total() == pytest.approx(1.0, abs=1e-9)
+    assert cash.sum_cash() == pytest.approx(1.0, abs=1e-9)
     assert cash.threshold == threshold
 
 
@@ -260,11 +260,11 @@ def test_a_greedy_crawl_with_a_topic_visits_what_matches_more_often():
         cash.start(np.arange(300))
         count = 0
         for _ in range(3_000):
-            row = int(cash.of(np.arange(300)).argmax())
+            row = int(cash.get_cash(np.arange(300)).argmax())
             count += matching[row]
             topical.pay(cash, row, links[row], matching[links[row]])
         visits[extra] = count
-        assert cash.total() == pytest.approx(1.0, abs=1e-9)
+        assert cash.sum_cash() == pytest.approx(1.0, abs=1e-9)
     assert visits[3.0] > 1.3 * visits[0.0] > 0
 
 
@@ -278,8 +278,8 @@ def test_a_topic_on_adaptive_accounts_moves_the_same_cash_and_measures_it():
         row = step * 7 % 50
         one = topical.pay(plain, row, links[row], matching[links[row]])
         assert topical.pay(adaptive, row, links[row], matching[links[row]]) == one
-    assert plain.of(np.arange(50)).tolist() == inside.of(np.arange(50)).tolist()
-    assert adaptive.importance(np.arange(50)).sum() > 0.8
+    assert plain.get_cash(np.arange(50)).tolist() == inside.get_cash(np.arange(50)).tolist()
+    assert adaptive.compute_importance(np.arange(50)).sum() > 0.8
 
 
 @pytest.mark.parametrize("wrong", [-0.1, math.nan, math.inf])

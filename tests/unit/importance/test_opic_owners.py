@@ -72,12 +72,16 @@ def test_owners_without_buffers_find_what_one_alone_finds(owners, threshold):
     bank = several.parts[find_owner(VIRTUAL, owners)]
     assert (bank.virtual, bank.virtual_history) == pytest.approx((cash.virtual, cash.virtual_history), abs=1e-11)
     assert sum(part.paid for part in several.parts) == pytest.approx(cash.paid, rel=1e-11)
-    held = {name: float(part.cash.of(np.array([row]))[0]) for part in several.parts for name, row in part.rows.items()}
-    assert [held[name] for name in NAMES] == pytest.approx(cash.of(np.arange(200)), abs=1e-13)
-    past = {
-        name: float(part.cash.past(np.array([row]))[0]) for part in several.parts for name, row in part.rows.items()
+    held = {
+        name: float(part.cash.get_cash(np.array([row]))[0]) for part in several.parts for name, row in part.rows.items()
     }
-    assert [past[name] for name in NAMES] == pytest.approx(cash.past(np.arange(200)), rel=1e-10)
+    assert [held[name] for name in NAMES] == pytest.approx(cash.get_cash(np.arange(200)), abs=1e-13)
+    past = {
+        name: float(part.cash.get_history(np.array([row]))[0])
+        for part in several.parts
+        for name, row in part.rows.items()
+    }
+    assert [past[name] for name in NAMES] == pytest.approx(cash.get_history(np.arange(200)), rel=1e-10)
     known = [name for part in several.parts for name in part.rows]
     assert sorted(known) == sorted(NAMES)
 
@@ -90,8 +94,10 @@ def test_with_one_owner_estimates_and_clock_are_those_of_the_accounts():
         cash.pay(row, links[row])
         alone.pay(NAMES[row], named(links[row]))
     assert not alone.way
-    assert alone.importance(NAMES) == pytest.approx(cash.estimate(np.arange(200)), rel=1e-10)
-    assert alone.importance(["nobody", NAMES[3]]) == pytest.approx([0.0, cash.estimate(np.array([3]))[0]], rel=1e-10)
+    assert alone.compute_importance(NAMES) == pytest.approx(cash.estimate(np.arange(200)), rel=1e-10)
+    assert alone.compute_importance(["nobody", NAMES[3]]) == pytest.approx(
+        [0.0, cash.estimate(np.array([3]))[0]], rel=1e-10
+    )
 
 
 @pytest.mark.parametrize(
@@ -115,7 +121,7 @@ def test_windows_run_on_the_clock_that_owners_have_heard_of(make):
         several.pay(NAMES[row], named(links[row]))
         several.deliver()
     several.flush()
-    one, divided = adaptive.importance(np.arange(200)), several.importance(NAMES)
+    one, divided = adaptive.compute_importance(np.arange(200)), several.compute_importance(NAMES)
     assert np.abs(divided / one - 1.0).mean() < 0.06
     assert divided.sum() == pytest.approx(one.sum(), rel=0.02)
     assert max(part.cash.paid for part in several.parts) <= sum(part.paid for part in several.parts) * (1 + 1e-12)
@@ -136,8 +142,8 @@ def test_buffered_owners_tend_to_the_importance_of_the_undivided_run():
         if turn in (2, 29):
             several.flush()
             one = cash.estimate(np.arange(200))
-            errors.append(float(np.abs(several.importance(NAMES) / one - 1.0).mean()))
-            assert several.total() == pytest.approx(1.0, abs=1e-9)
+            errors.append(float(np.abs(several.compute_importance(NAMES) / one - 1.0).mean()))
+            assert several.sum_cash() == pytest.approx(1.0, abs=1e-9)
     assert errors[1] < 0.02
     assert errors[1] < errors[0] / 3
 
@@ -148,8 +154,8 @@ def test_each_owner_may_choose_its_richest_node_greedily():
     several.start(NAMES)
     for step in range(600):
         part, queue = several.parts[step % 3], queues[step % 3]
-        row = queue.next()
-        assert part.cash.of(np.arange(part.cash.size)).argmax() == row
+        row = queue.choose_next()
+        assert part.cash.get_cash(np.arange(part.cash.size)).argmax() == row
         name = list(part.rows)[row]
         several.pay(name, named(links[NAMES.index(name)]))
         several.deliver()
@@ -176,7 +182,7 @@ def test_no_cash_is_lost_in_buffers_or_on_the_way_and_transfers_may_overtake_eac
 ):
     several = Owners(owners, lambda number, count: Owner(number, count, threshold=threshold, buffer=buffer))
     several.start(NAMES[:known])
-    assert several.total() == pytest.approx(1.0, abs=1e-9)
+    assert several.sum_cash() == pytest.approx(1.0, abs=1e-9)
     for what, number, targets, weighed in made:
         if what == "pay":
             shares = [float(i) for i in range(len(targets))] if weighed else None
@@ -190,9 +196,9 @@ def test_no_cash_is_lost_in_buffers_or_on_the_way_and_transfers_may_overtake_eac
             several.flush()
             assert not several.way
             assert sum(len(amounts) for part in several.parts for amounts in part._amounts) == 0
-            owned = sum(part.cash.total() + part.virtual for part in several.parts)
+            owned = sum(part.cash.sum_cash() + part.virtual for part in several.parts)
             assert owned == pytest.approx(1.0, abs=1e-9)
-        assert several.total() == pytest.approx(1.0, abs=1e-9)
+        assert several.sum_cash() == pytest.approx(1.0, abs=1e-9)
         paid = sum(part.paid for part in several.parts)
         booked = sum(float(part.cash.history.sum()) + part.virtual_history for part in several.parts)
         assert booked == pytest.approx(paid, abs=1e-9)  # sum H = G
@@ -209,7 +215,7 @@ def test_a_name_leaves_when_its_buffer_is_full_and_cash_for_the_same_name_is_one
     several.pay(ours[0], theirs[:2])
     several.pay(ours[1], theirs[:2])
     assert not several.way
-    held = float(several.parts[here].cash.of(np.array([several.parts[here].rows[ours[2]]]))[0])
+    held = float(several.parts[here].cash.get_cash(np.array([several.parts[here].rows[ours[2]]]))[0])
     several.pay(ours[2], theirs)
     transfer = several.way.popleft()
     assert (transfer.sender, transfer.to, list(transfer.amounts)) == (here, 1 - here, theirs)
@@ -225,15 +231,15 @@ def test_a_buffer_leaves_when_it_holds_much_cash():
     several.start(ours)  # each has a quarter, half of which goes along the one link
     several.pay(ours[0], [theirs])
     assert not several.way
-    assert several.importance([theirs]).tolist() == [0.0]  # it waits, and is in no estimate
+    assert several.compute_importance([theirs]).tolist() == [0.0]  # it waits, and is in no estimate
     several.pay(ours[1], [theirs])
     assert [transfer.amounts for transfer in several.way] == [{theirs: 0.25}]
     several.deliver()
     several.pay(ours[2], [theirs])
     assert not several.way
     several.flush()
-    assert several.importance([theirs]) == pytest.approx([0.375 / 1.75])
-    assert several.total() == pytest.approx(1.0, abs=1e-12)
+    assert several.compute_importance([theirs]) == pytest.approx([0.375 / 1.75])
+    assert several.sum_cash() == pytest.approx(1.0, abs=1e-12)
 
 
 def test_where_there_are_many_owners_most_cash_does_not_wait_in_their_many_buffers():
@@ -245,7 +251,7 @@ def test_where_there_are_many_owners_most_cash_does_not_wait_in_their_many_buffe
         for row in np.random.default_rng(turn).permutation(200).tolist():
             several.pay(NAMES[row], named(links[row]))
             several.deliver()
-        waiting.append(several.total() - sum(part.cash.total() + part.virtual for part in several.parts))
+        waiting.append(several.sum_cash() - sum(part.cash.sum_cash() + part.virtual for part in several.parts))
     assert 0.0 < max(waiting) < 0.06  # MOST, and what a last payment added
 
 
@@ -258,8 +264,8 @@ def test_newcomers_of_an_owner_get_the_default_history_of_its_recent_ones():
     for row, to in [(0, [4, 5]), (1, [6]), (4, [7, 0]), (2, [8, 9])]:
         alone.pay(NAMES[row], named(to))
         one.pay(row, np.array(to))
-    assert alone.importance(NAMES[:10]) == pytest.approx(one.importance(np.arange(10)), rel=0.2)
-    assert (alone.importance(NAMES[4:10]) > 0.05).all()
+    assert alone.compute_importance(NAMES[:10]) == pytest.approx(one.compute_importance(np.arange(10)), rel=0.2)
+    assert (alone.compute_importance(NAMES[4:10]) > 0.05).all()
 
 
 def test_the_owner_of_the_virtual_page_is_told_of_newcomers_even_without_cash_to_send():
@@ -271,7 +277,7 @@ def test_the_owner_of_the_virtual_page_is_told_of_newcomers_even_without_cash_to
     several.pay(ours, theirs)
     several.arrive(several.way.popleft())
     told = several.way.popleft()
-    assert (told.sender, told.to, told.amounts, told.total(), told.size) == (1 - bank, bank, {}, 0.0, 3)
+    assert (told.sender, told.to, told.amounts, told.sum_cash(), told.size) == (1 - bank, bank, {}, 0.0, 3)
     assert not several.parts[1 - bank].flush()  # nothing is told twice
 
 

@@ -31,8 +31,8 @@ def test_greedy_is_the_first_row_with_most_cash_at_every_step(most, seed, small,
         order = make_visit_order("greedy", cash)
         cash.start(rng.choice(40, 5, replace=False))
         for step in range(70):
-            row = order.next()
-            assert row == order.next() == richest(cash)
+            row = order.choose_next()
+            assert row == order.choose_next() == richest(cash)
             if step % 9 == 4:
                 cash.join(int(rng.integers(0, 60)))
             elif step % 9 == 6:
@@ -54,7 +54,7 @@ def test_greedy_ties_go_to_the_smaller_row():
     cash.start(rows([9, 4, 6]))
     chosen = []
     for _ in range(3):
-        chosen.append(order.next())
+        chosen.append(order.choose_next())
         cash.pay(chosen[-1], rows([]))
     assert chosen == [4, 6, 9]
 
@@ -65,12 +65,12 @@ def test_greedy_knows_of_cash_that_came_by_a_merger(monkeypatch):
     order = make_visit_order("greedy", cash)
     cash.start(np.arange(5))
     cash.pay(0, rows([3]))  # 3 has two fifths
-    assert order.next() == 3  # the only one in order
+    assert order.choose_next() == 3  # the only one in order
     cash.pay(3, rows([4]))  # and now 4 three fifths
-    assert order.next() == 4
+    assert order.choose_next() == 4
     cash.pay(4, rows([0, 1, 2, 3]))  # .15, .35, .35, .15
     cash.merge(1, 3)  # .5
-    assert order.next() == 3
+    assert order.choose_next() == 3
 
 
 @pytest.mark.parametrize("small", [None, 1.0])
@@ -81,13 +81,13 @@ def test_who_left_is_chosen_no_more_and_who_came_instead_is(small):
         cash.start(rows([0, 1, 2]))
         for row in (0, 1, 2):
             cash.pay(row, rows([]))  # without a virtual page nobody has anything any more
-        order.next()
+        order.choose_next()
         cash.leave(0)
-        assert order.next() != 0
+        assert order.choose_next() != 0
         cash.join(7)  # as many as before
         chosen = []
         for _ in range(40):
-            chosen.append(order.next())
+            chosen.append(order.choose_next())
             cash.pay(chosen[-1], rows([7]) if chosen[-1] != 7 else rows([1]))
         assert 7 in chosen or (name, small) == ("greedy", None)  # where nobody has anything, it is the lowest row
         assert 0 not in chosen, name
@@ -98,9 +98,9 @@ def test_greedy_takes_a_newcomer_as_soon_as_it_is_no_poorer_than_the_richest():
     order = make_visit_order("greedy", cash)
     cash.start(rows([5]))
     cash.pay(5, rows([]))  # the virtual page has everything now
-    assert order.next() == 5
+    assert order.choose_next() == 5
     cash.join(2)
-    assert order.next() == 2
+    assert order.choose_next() == 2
 
 
 def test_greedy_keeps_no_more_entries_than_it_may_and_is_still_right(monkeypatch):
@@ -111,8 +111,8 @@ def test_greedy_keeps_no_more_entries_than_it_may_and_is_still_right(monkeypatch
     for step in range(400):  # everybody grows all the time: entries pile up
         for row in (0, 1, 2, 3):
             cash.cash[row] += 0.01
-            order.grew(rows([row]))
-        assert order.next() == richest(cash)
+            order.note_growth(rows([row]))
+        assert order.choose_next() == richest(cash)
         assert len(order.heap) <= order.bound + 4, step
 
 
@@ -120,9 +120,9 @@ def test_cycle_goes_through_the_known_rows_by_number_and_newcomers_take_their_pl
     cash = Cash(1.0)
     order = make_visit_order("cycle", cash)
     cash.start(rows([5, 2, 9]))
-    assert [order.next() for _ in range(5)] == [2, 5, 9, 2, 5]
+    assert [order.choose_next() for _ in range(5)] == [2, 5, 9, 2, 5]
     cash.join(rows([3, 7]))
-    assert [order.next() for _ in range(6)] == [7, 9, 2, 3, 5, 7]
+    assert [order.choose_next() for _ in range(6)] == [7, 9, 2, 3, 5, 7]
 
 
 def test_random_takes_every_known_row_about_as_often_and_the_same_ones_again_by_the_same_seed():
@@ -130,7 +130,7 @@ def test_random_takes_every_known_row_about_as_often_and_the_same_ones_again_by_
         cash = Cash(1.0)
         order = make_visit_order("random", cash, seed)
         cash.start(rows([1, 4, 5, 30, 31]))
-        return [order.next() for _ in range(10_000)]
+        return [order.choose_next() for _ in range(10_000)]
 
     one = chosen(8)
     found, counts = np.unique(one, return_counts=True)
@@ -144,15 +144,15 @@ def test_random_takes_newcomers_too():
     cash = Cash(1.0)
     order = make_visit_order("random", cash, 1)
     cash.start(rows([0]))
-    assert {order.next() for _ in range(20)} == {0}
+    assert {order.choose_next() for _ in range(20)} == {0}
     cash.join(rows([6]))
-    assert {order.next() for _ in range(40)} == {0, 6}
+    assert {order.choose_next() for _ in range(40)} == {0, 6}
 
 
 @pytest.mark.parametrize("name", SELECTIONS)
 def test_where_nobody_is_known_nobody_can_be_chosen(name):
     with pytest.raises(ValueError, match="start the accounts first"):
-        make_visit_order(name, Cash(1.0)).next()
+        make_visit_order(name, Cash(1.0)).choose_next()
 
 
 def test_an_unknown_selection_is_refused_by_name():
@@ -172,6 +172,6 @@ def test_a_fast_run_is_cash_and_the_richest_row_looked_for_every_time(small):
     for _ in range(1_000):
         row = richest(slow)
         slow.pay(row, children[row])
-    assert (fast.of(np.arange(200)) == slow.of(np.arange(200))).all()
+    assert (fast.get_cash(np.arange(200)) == slow.get_cash(np.arange(200))).all()
     assert (fast.history == slow.history).all()
     assert (fast.paid, fast.sink, fast.virtual) == (slow.paid, slow.sink, slow.virtual)

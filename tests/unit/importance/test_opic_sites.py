@@ -66,10 +66,10 @@ def test_cash_between_sites_tends_to_the_fixpoint_of_the_graph_of_sites(once, in
     flow.start(everybody)
     for step in range(4_000):
         node = step * 7 % 60
-        flow.crawled(node, int(site[node]), site[links[node]])
+        flow.record_crawl(node, int(site[node]), site[links[node]])
     wanted = fixpoint(between(site, links, once=once, internal=internal))
-    assert np.abs(flow.importance(everybody) / wanted - 1.0).max() < 0.02
-    assert flow.cash.total() == pytest.approx(1.0, abs=1e-9)
+    assert np.abs(flow.compute_importance(everybody) / wanted - 1.0).max() < 0.02
+    assert flow.cash.sum_cash() == pytest.approx(1.0, abs=1e-9)
     others = [fixpoint(between(site, links, once=not once, internal=internal))]
     others += [fixpoint(between(site, links, once=once, internal=not internal))]
     assert all(np.abs(other / wanted - 1.0).max() > 0.05 for other in others)  # the four notions differ
@@ -85,13 +85,13 @@ def test_the_links_of_a_site_are_those_its_nodes_were_last_seen_with(made, once,
     flow, latest = SiteFlow(once=once, internal=internal), {}
     flow.start(np.arange(4))
     for node, site, targets in made:
-        flow.crawled(node, site, rows(targets))
+        flow.record_crawl(node, site, rows(targets))
         latest[node] = (site, targets)
-        assert flow.cash.total() == pytest.approx(1.0, abs=1e-9)
-        assert (flow.cash.of(np.arange(7)) > -1e-12).all()
+        assert flow.cash.sum_cash() == pytest.approx(1.0, abs=1e-9)
+        assert (flow.cash.get_cash(np.arange(7)) > -1e-12).all()
     for site in range(4):
         seen = Counter(t for own, targets in latest.values() for t in targets if own == site and (internal or t != own))
-        to, weights = flow.links(site)
+        to, weights = flow.list_links(site)
         assert to.tolist() == sorted(seen)
         assert weights.tolist() == [1.0 if once else float(seen[target]) for target in sorted(seen)]
 
@@ -99,9 +99,9 @@ def test_the_links_of_a_site_are_those_its_nodes_were_last_seen_with(made, once,
 def test_a_crawl_by_hand():
     flow = SiteFlow(small=None)
     flow.start(rows([0, 1]))
-    flow.crawled(10, 0, rows([1, 1, 0, 2]))  # two links to 1, one to 2; the one inside says nothing
-    assert flow.cash.of(np.arange(3)) == pytest.approx([0.0, 0.5 + 0.5 * 2 / 3, 0.5 / 3])
-    flow.crawled(11, 1, rows([0]))
-    flow.crawled(12, 0, rows([2]))  # now two links each
-    assert flow.cash.of(np.arange(3)) == pytest.approx([0.0, 5 / 12, 1 / 6 + 5 / 12])
-    assert flow.importance(rows([0])) == pytest.approx([(0.5 + 5 / 6) / (0.5 + 5 / 6 + 5 / 6 + 1)])
+    flow.record_crawl(10, 0, rows([1, 1, 0, 2]))  # two links to 1, one to 2; the one inside says nothing
+    assert flow.cash.get_cash(np.arange(3)) == pytest.approx([0.0, 0.5 + 0.5 * 2 / 3, 0.5 / 3])
+    flow.record_crawl(11, 1, rows([0]))
+    flow.record_crawl(12, 0, rows([2]))  # now two links each
+    assert flow.cash.get_cash(np.arange(3)) == pytest.approx([0.0, 5 / 12, 1 / 6 + 5 / 12])
+    assert flow.compute_importance(rows([0])) == pytest.approx([(0.5 + 5 / 6) / (0.5 + 5 / 6 + 5 / 6 + 1)])

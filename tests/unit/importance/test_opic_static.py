@@ -99,13 +99,15 @@ def test_the_accounts_are_those_of_a_virtual_page_that_pays_to_one_after_the_oth
         else:
             cash.small = ledger.small = with_[0]
         wanted = [ledger.c.get(v, 0.0) for v in everybody.tolist()]
-        assert cash.of(everybody) == pytest.approx(wanted, abs=1e-11)
-        assert cash.past(everybody) == pytest.approx([ledger.h.get(v, 0.0) for v in everybody.tolist()], abs=1e-11)
+        assert cash.get_cash(everybody) == pytest.approx(wanted, abs=1e-11)
+        assert cash.get_history(everybody) == pytest.approx(
+            [ledger.h.get(v, 0.0) for v in everybody.tolist()], abs=1e-11
+        )
         assert cash.virtual == pytest.approx(ledger.c["virtual"], abs=1e-11)
         assert cash.virtual_history == pytest.approx(ledger.h["virtual"], abs=1e-11)
         assert (cash.paid, cash.granted) == pytest.approx((ledger.g, ledger.granted), abs=1e-11)
-        assert (cash.of(everybody) >= 0).all()
-        assert cash.total() == pytest.approx(1.0, abs=1e-9)
+        assert (cash.get_cash(everybody) >= 0).all()
+        assert cash.sum_cash() == pytest.approx(1.0, abs=1e-9)
         assert (cash.sink, cash.size) == (0.0, len(ledger.c) - 1)
         assert math.fsum(cash.history) + cash.virtual_history == pytest.approx(cash.paid + cash.granted, abs=1e-9)
         whole = cash.estimate(everybody).sum() + (cash.virtual + cash.virtual_history) / (cash.paid + cash.granted + 1)
@@ -131,14 +133,17 @@ def test_the_three_laws_and_the_error_factor_hold_after_every_step(name, small, 
     order, first = make_visit_order(name, cash, 3), np.full(26, 1 / 26)
     for _ in range(400):
         graph.run(cash, order, 1)
-        c, h = np.append(cash.of(everybody), cash.virtual), np.append(cash.past(everybody), cash.virtual_history)
+        c, h = (
+            np.append(cash.get_cash(everybody), cash.virtual),
+            np.append(cash.get_history(everybody), cash.virtual_history),
+        )
         assert math.fsum(c) == pytest.approx(1.0, abs=1e-9)
-        assert cash.total() == pytest.approx(1.0, abs=1e-9)
+        assert cash.sum_cash() == pytest.approx(1.0, abs=1e-9)
         assert math.fsum(h) == pytest.approx(cash.paid, abs=1e-9)
         assert h + c == pytest.approx(first + walk.T @ h, abs=1e-9)
         x = h / cash.paid
         assert np.abs(walk.T @ x - x).max() <= 1 / cash.paid + 1e-9
-    assert cash.rough(everybody) == pytest.approx(x[:25], rel=1e-12)
+    assert cash.compute_rough(everybody) == pytest.approx(x[:25], rel=1e-12)
     assert cash.paid > 10
 
 
@@ -148,7 +153,7 @@ def test_total_cash_and_history_stay_right_over_many_steps_of_many_rows():
     order = make_visit_order("greedy", cash)
     for _ in range(30):
         graph.run(cash, order, 400)
-        assert math.fsum(cash.of(np.arange(3_000))) + cash.virtual == pytest.approx(1.0, abs=1e-9)
+        assert math.fsum(cash.get_cash(np.arange(3_000))) + cash.virtual == pytest.approx(1.0, abs=1e-9)
         assert math.fsum(cash.history) + cash.virtual_history == pytest.approx(cash.paid, abs=1e-9)
 
 
@@ -161,7 +166,7 @@ def test_the_estimates_tend_to_the_fixpoint_of_the_same_graph_with_the_virtual_p
     order, errors = make_visit_order(name, cash, 1), []
     for _ in range(2):
         graph.run(cash, order, 60 * 40 if not errors else 60 * 360)
-        sides = cash.estimate(everybody), cash.rough(everybody)
+        sides = cash.estimate(everybody), cash.compute_rough(everybody)
         errors.append([float(np.abs(side - wanted[:60]).sum()) * cash.paid for side in sides])
         virtual = (cash.virtual + cash.virtual_history) / (cash.paid + 1)
         assert abs(virtual - wanted[60]) < 2 / cash.paid
@@ -200,11 +205,11 @@ def test_a_random_step_gains_1_n_th_and_a_greedy_one_nearly_twice_as_much():
 def test_the_virtual_page_by_hand():
     cash = Cash(1.0, threshold=0.3)
     cash.start(rows([0, 1, 2]))
-    assert (cash.virtual, cash.of(np.arange(4)).tolist()) == (0.25, [0.25, 0.25, 0.25, 0.0])
+    assert (cash.virtual, cash.get_cash(np.arange(4)).tolist()) == (0.25, [0.25, 0.25, 0.25, 0.0])
     cash.pay(0, rows([1, 3]))  # a third to each of 1, 3 and the virtual page, which has 1/3 then and pays it to four
-    assert cash.of(np.arange(5)) == pytest.approx([1 / 12, 5 / 12, 1 / 3, 1 / 6, 0], abs=1e-15)
+    assert cash.get_cash(np.arange(5)) == pytest.approx([1 / 12, 5 / 12, 1 / 3, 1 / 6, 0], abs=1e-15)
     assert (cash.virtual, cash.virtual_history, cash.paid) == pytest.approx((0, 1 / 3, 7 / 12), abs=1e-15)
-    assert cash.of(rows([0])) == cash.offset == pytest.approx(1 / 12, rel=1e-15)
+    assert cash.get_cash(rows([0])) == cash.offset == pytest.approx(1 / 12, rel=1e-15)
 
 
 def test_a_settlement_is_one_number_however_many_rows_there_are():
@@ -214,7 +219,9 @@ def test_a_settlement_is_one_number_however_many_rows_there_are():
     accounts = cash.cash.copy()
     cash.settle()
     assert (cash.cash == accounts).all()
-    assert cash.of(rows([7, 8])) == pytest.approx([2 / 50_001 / 50_000, 1 / 50_001 + 2 / 50_001 / 50_000], rel=1e-12)
+    assert cash.get_cash(rows([7, 8])) == pytest.approx(
+        [2 / 50_001 / 50_000, 1 / 50_001 + 2 / 50_001 / 50_000], rel=1e-12
+    )
 
 
 def test_a_newcomer_has_no_part_in_what_was_paid_to_all_before_and_brings_its_default_history():
@@ -223,14 +230,14 @@ def test_a_newcomer_has_no_part_in_what_was_paid_to_all_before_and_brings_its_de
     cash.pay(0, rows([1]))
     assert cash.offset > 0
     cash.join(rows([2, 0]), history=np.array([0.5, 99.0]))  # 0 is known already and stays as it is
-    assert cash.of(rows([2])).tolist() == [0.0]
-    assert cash.past(rows([0, 2, 5_000])).tolist() == [0.5, 0.5, 0.0]
+    assert cash.get_cash(rows([2])).tolist() == [0.0]
+    assert cash.get_history(rows([0, 2, 5_000])).tolist() == [0.5, 0.5, 0.0]
     assert (cash.granted, cash.size) == (0.5, 3)
-    assert cash.total() == pytest.approx(1.0, abs=1e-12)
-    assert cash.rough(rows([2])) == pytest.approx([0.5 / (cash.paid + 0.5)], rel=1e-15)
+    assert cash.sum_cash() == pytest.approx(1.0, abs=1e-12)
+    assert cash.compute_rough(rows([2])) == pytest.approx([0.5 / (cash.paid + 0.5)], rel=1e-15)
     before = cash.offset
     cash.pay(1, rows([]))
-    assert cash.of(rows([2])) == pytest.approx([cash.offset - before], rel=1e-12)
+    assert cash.get_cash(rows([2])) == pytest.approx([cash.offset - before], rel=1e-12)
 
 
 @pytest.mark.parametrize("weight", [0.0, 1.0, 4.0])
@@ -241,7 +248,7 @@ def test_the_weight_of_the_small_edge_is_what_the_virtual_page_gets(weight):
     cash.pay(0, rows([1, 2]), np.array([5.0, 15.0]))
     links = 0.25 * 2 / (2 + weight)
     assert cash.virtual == pytest.approx(0.25 + 0.25 - links, rel=1e-15)
-    assert cash.of(rows([1, 2])) == pytest.approx([0.25 + links / 4, 0.25 + links * 3 / 4], rel=1e-15)
+    assert cash.get_cash(rows([1, 2])) == pytest.approx([0.25 + links / 4, 0.25 + links * 3 / 4], rel=1e-15)
 
 
 def test_a_loan_is_no_more_than_the_virtual_page_has_and_no_visit():
@@ -250,15 +257,15 @@ def test_a_loan_is_no_more_than_the_virtual_page_has_and_no_visit():
     assert cash.lend(rows([]), 0.1) == cash.lend(rows([1]), -1.0) == 0.0
     assert cash.lend(rows([1, 8]), 0.1) == 0.1
     assert cash.lend(rows([2]), 9.0) == pytest.approx(0.15)
-    assert cash.of(rows([0, 1, 2, 8])) == pytest.approx([0.25, 0.3, 0.4, 0.05])
-    assert (cash.virtual, cash.paid, cash.total()) == pytest.approx((0.0, 0.0, 1.0))
+    assert cash.get_cash(rows([0, 1, 2, 8])) == pytest.approx([0.25, 0.3, 0.4, 0.05])
+    assert (cash.virtual, cash.paid, cash.sum_cash()) == pytest.approx((0.0, 0.0, 1.0))
 
 
 def test_before_the_first_payment_nobody_has_a_rough_importance():
     cash = Cash(1.0)
     cash.start(rows([3]))
-    assert Cash().rough(rows([0, 3])).tolist() == [0.0, 0.0]
-    assert Cash().total() == 0.0
+    assert Cash().compute_rough(rows([0, 3])).tolist() == [0.0, 0.0]
+    assert Cash().sum_cash() == 0.0
 
 
 def test_the_same_calls_give_the_same_bits():

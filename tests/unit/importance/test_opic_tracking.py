@@ -17,7 +17,7 @@ def frontier(crawl):
 
 def held(crawl, rows):
     """The cash of rows, straight from the accounts."""
-    return crawl.picture.cash.of(np.array(rows, np.int64))
+    return crawl.picture.cash.get_cash(np.array(rows, np.int64))
 
 
 @pytest.mark.parametrize("target", TARGETS)

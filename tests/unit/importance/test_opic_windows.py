@@ -29,7 +29,7 @@ class Everything:
     def join(self, row, paid, importance):
         self.born[row] = (paid, importance)
 
-    def crawled(self, row, cash, paid):
+    def record_crawl(self, row, cash, paid):
         self.crawls.setdefault(row, []).append((cash, paid))
 
     def of(self, row):
@@ -86,7 +86,7 @@ def lived(window, made, scale=1):
                 one.join(row * scale, paid - 1.0 if paid < 0.2 else paid, cash / 3.0)
         else:
             for one in (window, everything):
-                one.crawled(row * scale, cash, paid)
+                one.record_crawl(row * scale, cash, paid)
             paid += cash
     return everything, paid, rows([row * scale for row in range(size)])
 
@@ -104,12 +104,12 @@ def test_a_fixed_window_is_the_sum_of_the_cash_in_it_over_its_time(made, time, a
     now = paid + after
     held = np.linspace(0, 0.2, len(everybody))
     wanted = [everything.fixed(row, now, time) for row in everybody.tolist()]
-    assert window.importance(everybody, held, now) == pytest.approx([x for x, _ in wanted], **CLOSE)
+    assert window.compute_importance(everybody, held, now) == pytest.approx([x for x, _ in wanted], **CLOSE)
     fresh = [everything.fixed(row, now, time, [(c, now)])[0] for row, c in zip(everybody.tolist(), held, strict=True)]
-    assert window.pending(everybody, held, now) == pytest.approx(fresh, **CLOSE)
+    assert window.compute_pending(everybody, held, now) == pytest.approx(fresh, **CLOSE)
     latest = max((g for crawls in everything.crawls.values() for _, g in crawls), default=0.0)
     counts = [everything.fixed(row, latest, time)[1] for row in everybody.tolist()]
-    assert window.measures(everybody).tolist() == counts
+    assert window.count_measures(everybody).tolist() == counts
 
 
 @settings(deadline=None, max_examples=many(60))
@@ -119,12 +119,12 @@ def test_a_variable_window_is_the_last_m_cash_over_their_span(made, last, defaul
     everything, paid, everybody = lived(window, made, scale)
     now, held = paid + after, np.linspace(0, 0.2, len(everybody))
     wanted = [everything.variable(row, last, default) for row in everybody.tolist()]
-    assert window.importance(everybody, held, now) == pytest.approx([x for x, _ in wanted], **CLOSE)
-    assert window.measures(everybody).tolist() == [count for _, count in wanted]
+    assert window.compute_importance(everybody, held, now) == pytest.approx([x for x, _ in wanted], **CLOSE)
+    assert window.count_measures(everybody).tolist() == [count for _, count in wanted]
     fresh = [
         everything.variable(row, last, default, [(c, now)])[0] for row, c in zip(everybody.tolist(), held, strict=True)
     ]
-    assert window.pending(everybody, held, now) == pytest.approx(fresh, **CLOSE)
+    assert window.compute_pending(everybody, held, now) == pytest.approx(fresh, **CLOSE)
 
 
 @settings(deadline=None, max_examples=many(60))
@@ -134,17 +134,17 @@ def test_an_improved_fixed_window_falls_back_on_its_last_measures_over_their_spa
     everything, paid, everybody = lived(window, made, scale)
     now, held = paid + after, np.linspace(0, 0.2, len(everybody))
     wanted = [everything.improved(row, now, time, least) for row in everybody.tolist()]
-    assert window.importance(everybody, held, now) == pytest.approx(wanted, **CLOSE)
+    assert window.compute_importance(everybody, held, now) == pytest.approx(wanted, **CLOSE)
     fresh = [
         everything.improved(row, now, time, least, [(c, now)]) for row, c in zip(everybody.tolist(), held, strict=True)
     ]
-    assert window.pending(everybody, held, now) == pytest.approx(fresh, **CLOSE)
+    assert window.compute_pending(everybody, held, now) == pytest.approx(fresh, **CLOSE)
     latest = max((g for crawls in everything.crawls.values() for _, g in crawls), default=0.0)
     counts = [
         max(everything.fixed(row, latest, time)[1], everything.variable(row, least, time)[1])
         for row in everybody.tolist()
     ]
-    assert window.measures(everybody).tolist() == counts
+    assert window.count_measures(everybody).tolist() == counts
 
 
 @settings(deadline=None, max_examples=many(60))
@@ -154,11 +154,11 @@ def test_interpolation_is_the_rule_of_the_paper_applied_to_every_crawl(made, tim
     everything, paid, everybody = lived(window, made, scale)
     now, held = paid + after, np.linspace(0, 0.2, len(everybody))
     wanted = [everything.interpolated(row, time) for row in everybody.tolist()]
-    assert window.importance(everybody, held, now) == pytest.approx(wanted, **CLOSE)
+    assert window.compute_importance(everybody, held, now) == pytest.approx(wanted, **CLOSE)
     fresh = [everything.interpolated(row, time, [(c, now)]) for row, c in zip(everybody.tolist(), held, strict=True)]
-    assert window.pending(everybody, held, now) == pytest.approx(fresh, **CLOSE)
+    assert window.compute_pending(everybody, held, now) == pytest.approx(fresh, **CLOSE)
     known = {*everything.born, *everything.crawls}
-    assert window.measures(everybody).tolist() == [int(row in known) for row in everybody.tolist()]
+    assert window.count_measures(everybody).tolist() == [int(row in known) for row in everybody.tolist()]
 
 
 ALL = {
@@ -178,7 +178,7 @@ def test_thousands_of_measures_are_forgotten_in_time_and_the_importance_stays_th
     for row in rng.choice(1_500, 12_000, p=chance / chance.sum()).tolist():
         cash = 0.005 * (1.0 + rng.random()) if rng.random() < 0.5 else 0.0  # without cash: many at the same G
         for one in (window, everything):
-            one.crawled(row, cash, paid)
+            one.record_crawl(row, cash, paid)
         paid += cash
     wanted = {
         "fixed": lambda row: everything.fixed(row, paid, 3.0)[0],
@@ -186,7 +186,7 @@ def test_thousands_of_measures_are_forgotten_in_time_and_the_importance_stays_th
         "improved": lambda row: everything.improved(row, paid, 3.0, 3),
         "interpolation": lambda row: everything.interpolated(row, 3.0),
     }[name]
-    assert window.importance(everybody, np.zeros(1_500), paid) == pytest.approx(
+    assert window.compute_importance(everybody, np.zeros(1_500), paid) == pytest.approx(
         list(map(wanted, range(1_500))), **CLOSE
     )
     assert paid > 40
@@ -202,16 +202,22 @@ def test_who_reads_and_when_changes_nothing(name):
         for window in (asked, silent, fresh):
             if turn < 40:
                 window.join(turn, -1.0, 0.02)
-            window.crawled(row, cash, paid)
+            window.record_crawl(row, cash, paid)
         paid += cash
         if turn % 50 == 0:
-            asked.importance(rows([turn % 40, 5_000]), np.ones(2), paid + 2.0)
-            asked.measures(rows([3, 6_000 + turn]))
+            asked.compute_importance(rows([turn % 40, 5_000]), np.ones(2), paid + 2.0)
+            asked.count_measures(rows([3, 6_000 + turn]))
     everybody, held = np.arange(40), rng.random(40) * 0.01
-    assert asked.importance(everybody, held, paid).tolist() == silent.importance(everybody, held, paid).tolist()
-    assert fresh.importance(everybody, held, paid).tolist() == silent.pending(everybody, held, paid).tolist()
-    one_by_one = [silent.importance(rows([row]), held[[row]], paid)[0] for row in range(40)]
-    assert one_by_one == asked.importance(everybody, held, paid).tolist()
+    assert (
+        asked.compute_importance(everybody, held, paid).tolist()
+        == silent.compute_importance(everybody, held, paid).tolist()
+    )
+    assert (
+        fresh.compute_importance(everybody, held, paid).tolist()
+        == silent.compute_pending(everybody, held, paid).tolist()
+    )
+    one_by_one = [silent.compute_importance(rows([row]), held[[row]], paid)[0] for row in range(40)]
+    assert one_by_one == asked.compute_importance(everybody, held, paid).tolist()
 
 
 @pytest.mark.parametrize("name", ["variable", "interpolation"])
@@ -221,11 +227,11 @@ def test_even_cash_is_read_exactly_from_the_first_crawl_on_by_who_joined_with_th
     for window in (stored, fresh):
         window.join(2, -1.0, 0.3)
     for now in np.cumsum([0.25, 0.5, 0.25, 1.5, 0.125, 4.0, 0.5, 0.25]).tolist():
-        assert fresh.importance(rows([2]), np.array([0.3 * (now - last)]), now) == pytest.approx(0.3, rel=1e-12)
+        assert fresh.compute_importance(rows([2]), np.array([0.3 * (now - last)]), now) == pytest.approx(0.3, rel=1e-12)
         for window in (stored, fresh):
-            window.crawled(2, 0.3 * (now - last), now)
+            window.record_crawl(2, 0.3 * (now - last), now)
         last = now + (0.3 * (now - last) if name == "interpolation" else 0.0)  # its clock goes on by what was paid
-        assert stored.importance(rows([2]), np.zeros(1), now) == pytest.approx(0.3, rel=1e-12)
+        assert stored.compute_importance(rows([2]), np.zeros(1), now) == pytest.approx(0.3, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["fixed", "improved"])
@@ -234,8 +240,8 @@ def test_fixed_windows_read_even_cash_within_one_time_between_crawls(name):
     window, seen = ALL[name](fresh=False), []
     window.join(2, 0.0, 0.3)
     for turn in range(1, 60):
-        window.crawled(2, 0.3 * 0.4, turn * 0.4)
-        seen.append(window.importance(rows([2]), np.zeros(1), turn * 0.4 + 0.1).item())
+        window.record_crawl(2, 0.3 * 0.4, turn * 0.4)
+        seen.append(window.compute_importance(rows([2]), np.zeros(1), turn * 0.4 + 0.1).item())
     assert np.abs(np.array(seen) - 0.3).max() <= 0.3 * 0.4 / 3.0 + 1e-12
     assert seen[:5] == pytest.approx([0.3 * (3.0 - 0.1) / 3.0] * 5, rel=1e-9)  # the default fills what lies before
 
@@ -243,41 +249,41 @@ def test_fixed_windows_read_even_cash_within_one_time_between_crawls(name):
 def test_interpolation_by_hand():
     window = InterpolatedHistory(4.0)
     window.join(0, 0.0, 0.25)  # H = 1
-    window.crawled(0, 0.5, 1.0)  # d = 1: H = 3/4 + 1/2
-    assert window.importance(rows([0]), np.zeros(1), 1.5).tolist() == [1.25 / 4]
-    window.crawled(0, 0.75, 9.5)  # d = 9.5 - 1.5 = 8: H = 0.75 * 4 / 8
-    assert window.importance(rows([0]), np.zeros(1), 10.25).tolist() == [0.375 / 4]
+    window.record_crawl(0, 0.5, 1.0)  # d = 1: H = 3/4 + 1/2
+    assert window.compute_importance(rows([0]), np.zeros(1), 1.5).tolist() == [1.25 / 4]
+    window.record_crawl(0, 0.75, 9.5)  # d = 9.5 - 1.5 = 8: H = 0.75 * 4 / 8
+    assert window.compute_importance(rows([0]), np.zeros(1), 10.25).tolist() == [0.375 / 4]
 
 
 @pytest.mark.parametrize(("d", "wanted"), [(0.0, 1.5), (3.8, 0.05 + 0.5), (4.0, 0.5), (8.0, 0.25)])
 def test_interpolation_at_the_edge_of_its_time_by_hand_stored_or_pending(d, wanted):
     window = InterpolatedHistory(4.0)
     window.join(5, 2.0, 0.25)  # H = 1
-    assert window.pending(rows([5]), np.array([0.5]), 2.0 + d) == pytest.approx([wanted / 4])
-    window.crawled(5, 0.5, 2.0 + d)
-    assert window.stored(rows([5]), 2.5 + d) == pytest.approx([wanted / 4])
+    assert window.compute_pending(rows([5]), np.array([0.5]), 2.0 + d) == pytest.approx([wanted / 4])
+    window.record_crawl(5, 0.5, 2.0 + d)
+    assert window.compute_stored(rows([5]), 2.5 + d) == pytest.approx([wanted / 4])
 
 
 def test_fixed_and_variable_and_improved_by_hand():
     fixed, variable, improved = FixedHistory(4.0), VariableHistory(2), ImprovedFixedHistory(4.0)
     for window in (fixed, variable, improved):
         for cash, paid in [(0.5, 1.0), (0.25, 3.0), (0.125, 8.0), (1.0, 9.0)]:
-            window.crawled(7, cash, paid)
+            window.record_crawl(7, cash, paid)
     now, nothing = 10.0, np.zeros(1)
-    assert fixed.importance(rows([7]), nothing, now).tolist() == [1.125 / 4]  # those at 8 and 9
-    assert variable.importance(rows([7]), nothing, now).tolist() == [1.125 / 6]  # from 3 to 9
-    assert improved.importance(rows([7]), nothing, now).tolist() == [1.375 / 8]  # three, from 1 to 9
-    assert [w.measures(rows([7])).item() for w in (fixed, variable, improved)] == [2, 2, 3]
-    fixed.crawled(8, 0.0, 12.5)
-    assert fixed.measures(rows([7])).item() == 1
+    assert fixed.compute_importance(rows([7]), nothing, now).tolist() == [1.125 / 4]  # those at 8 and 9
+    assert variable.compute_importance(rows([7]), nothing, now).tolist() == [1.125 / 6]  # from 3 to 9
+    assert improved.compute_importance(rows([7]), nothing, now).tolist() == [1.375 / 8]  # three, from 1 to 9
+    assert [w.count_measures(rows([7])).item() for w in (fixed, variable, improved)] == [2, 2, 3]
+    fixed.record_crawl(8, 0.0, 12.5)
+    assert fixed.count_measures(rows([7])).item() == 1
 
 
 def test_nobody_has_no_importance():
     for make in ALL.values():
         for fresh in (False, True):
-            assert make(fresh).importance(rows([]), np.zeros(0), 1.0).tolist() == []
-            assert make(fresh).measures(rows([])).tolist() == []
-            assert make(fresh).importance(rows([3_000]), np.zeros(1), 1.0).tolist() == [0.0]
+            assert make(fresh).compute_importance(rows([]), np.zeros(0), 1.0).tolist() == []
+            assert make(fresh).count_measures(rows([])).tolist() == []
+            assert make(fresh).compute_importance(rows([3_000]), np.zeros(1), 1.0).tolist() == [0.0]
 
 
 @pytest.mark.parametrize("wrong", [0.0, -1.0, math.nan])

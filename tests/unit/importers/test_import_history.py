@@ -107,7 +107,7 @@ def test_the_outcomes_are_those_that_the_live_source_makes_of_the_same_pages(tmp
             page = parse_posts({"data": own}, TWEET, Topic([WORD]).hits, author=who.id)
             reading = Reading(Pick(outcome.n, node, "expand"))
             reading.take(Reply("ok", NOW, live._keep(page, "2023-01-01T00:00:00.000000Z", frozenset())))
-            asked = reading.outcome()
+            asked = reading.make_outcome()
             ids = [live.accounts([Node(t)])[Node(t)].id for t in asked.targets.tolist()]
             assert ids == [store.accounts([Node(t)])[Node(t)].id for t in outcome.targets.tolist()]
             assert outcome.alpha.tolist() == asked.alpha.tolist()

@@ -66,7 +66,7 @@ def communities(generated: Generated, seen: Seen) -> np.ndarray:
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path, generated, table):
     write(tmp_path / "one.parquet", generated)
-    generate(500, 99).table()  # a third object in between must not matter
+    generate(500, 99).make_table()  # a third object in between must not matter
     write(tmp_path / "two.parquet", generate(USERS, SEED))
     assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
     assert pq.read_table(tmp_path / "one.parquet").equals(table)
@@ -87,11 +87,11 @@ def test_another_process_with_other_string_hashes_gives_the_same_bytes(tmp_path)
 def test_other_seeds_give_other_worlds(generated):
     other = generate(USERS, SEED + 1)
     assert not set(generated.names) & set(other.names[:5])
-    assert not generated.table().slice(0, 100).equals(other.table().slice(0, 100))
+    assert not generated.table().slice(0, 100).equals(other.make_table().slice(0, 100))
 
 
 def test_batches_of_a_large_world_differ_from_one_another_and_join_in_order():
-    first, second = list(generate(2_000, 1, posts_per_user=120).batches())
+    first, second = list(generate(2_000, 1, posts_per_user=120).iterate_batches())
     assert first.num_rows == 200_000
     assert first["created_at"][-1].as_py() <= second["created_at"][0].as_py()
     openings = [batch["text"].slice(0, 50).to_pylist() for batch in (first, second)]
@@ -253,14 +253,14 @@ def test_the_range_of_times_may_be_chosen():
 
 
 def test_a_world_without_mentions_and_without_silent_accounts_is_possible():
-    table = generate(200, 1, mentions_per_post=0.0, silent=0.0).table()
+    table = generate(200, 1, mentions_per_post=0.0, silent=0.0).make_table()
     assert not any(table["mentions"].to_pylist())
     assert "@" not in "".join(table["text"].to_pylist())
 
 
 @pytest.mark.parametrize("only", [["chess"], ["chess", "tea", "astronomy"]])
 def test_a_few_topics_may_be_chosen_for_a_small_world(only):
-    text = " ".join(generate(10 * len(only), 1, only=only).table()["text"].to_pylist())
+    text = " ".join(generate(10 * len(only), 1, only=only).make_table()["text"].to_pylist())
     assert [name for name, keyword in choose_topics().items() if keyword in text] == sorted(
         only, key=list(choose_topics()).index
     )

@@ -28,7 +28,7 @@ def f(x: int) -> float:
 
 def rows(known) -> list[dict[int, float]]:
     """The links of every node, in order."""
-    return [dict(zip(*(x.tolist() for x in known.out(u)), strict=True)) for u in range(known.size)]
+    return [dict(zip(*(x.tolist() for x in known.list_links(u)), strict=True)) for u in range(known.size)]
 
 
 def same(known, names, values, links) -> None:
@@ -145,7 +145,7 @@ def check_posts_file(path, keyword) -> tuple[int, int]:
 
 
 def test_a_generated_file_of_posts_becomes_a_graph(tmp_path):
-    parquet.write_table(generate(200, 3, posts_per_user=8).table(), tmp_path / "posts.parquet")
+    parquet.write_table(generate(200, 3, posts_per_user=8).make_table(), tmp_path / "posts.parquet")
     size, links = check_posts_file(tmp_path / "posts.parquet", next(iter(choose_topics().values())))
     assert size > 200
     assert links > 200

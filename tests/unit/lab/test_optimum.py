@@ -31,7 +31,7 @@ def graph(links, beta) -> KnownGraph:
 
 
 def targets(known):
-    return [known.out(u)[0].tolist() for u in range(known.size)]
+    return [known.list_links(u)[0].tolist() for u in range(known.size)]
 
 
 def drawn(size, *edges, **values):

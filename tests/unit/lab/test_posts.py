@@ -31,7 +31,7 @@ def test_json_lines_are_read_with_mentions_from_the_text(tmp_path):
     assert posts.created_at.tolist() == [1_700_000_000, 1_700_000_060]
     assert posts.created_at.dtype == np.int64
     assert posts.ids == ["11", "12"]
-    assert [posts.mentions_of(row) for row in range(2)] == [["bob", "Cy"], []]
+    assert [posts.list_mentions(row) for row in range(2)] == [["bob", "Cy"], []]
     assert len(posts) == 2
 
 
@@ -48,7 +48,7 @@ def test_compressed_json_lines_and_csv_are_read(tmp_path):
 def test_mentions_in_csv_are_a_json_list_or_separated_names(tmp_path, cell):
     quoted = '"' + cell.replace('"', '""') + '"'
     posts = read_posts(_write(tmp_path / "p.csv", f"author,created_at,text,mentions\nann,5,hi,{quoted}\ndee,6,x,\n"))
-    assert [posts.mentions_of(row) for row in range(2)] == [["bob", "cy"], []]
+    assert [posts.list_mentions(row) for row in range(2)] == [["bob", "cy"], []]
 
 
 def test_a_csv_text_may_span_lines_and_look_like_nothing(tmp_path):
@@ -99,7 +99,7 @@ def test_parquet_keeps_lists_times_and_unknown_cells(tmp_path):
     assert posts.authors == ["Ann", "bob", "cy"]
     assert posts.texts == ["x", "", "z"]
     assert posts.created_at.tolist() == [int(moment.timestamp())] * 3
-    assert [posts.mentions_of(row) for row in range(3)] == [["bob", "cy"], [], []]
+    assert [posts.list_mentions(row) for row in range(3)] == [["bob", "cy"], [], []]
     assert posts.reply_to == [None, "Ann", None]
     assert posts.lang == ["fr", "und", "en"]
 
@@ -152,7 +152,7 @@ def test_the_lab_reads_every_table_that_an_import_reads_as_the_import_does(tmp_p
     assert trouble.count == 0
     assert mine.texts == [post.text for post in theirs.page.posts] == ["one, two", "x"]
     assert mine.authors == [theirs.get_author(i).username for i in range(2)] == ["ann", "bob"]
-    assert mine.mentions_of(0) == [mention.who.username for mention in theirs.page.mentions] == ["bob", "cy"]
+    assert mine.list_mentions(0) == [mention.who.username for mention in theirs.page.mentions] == ["bob", "cy"]
     assert mine.created_at.tolist() == [5, 6]
 
 
@@ -179,5 +179,5 @@ def test_a_recorded_file_is_read_whole():
     posts = read_posts(path)
     table = parquet.read_table(path)
     assert posts.texts == table["text"].to_pylist()
-    assert [posts.mentions_of(row) for row in range(2000)] == table["mentions"].slice(0, 2000).to_pylist()
+    assert [posts.list_mentions(row) for row in range(2000)] == table["mentions"].slice(0, 2000).to_pylist()
     assert posts.mention_offsets[-1] == len(posts.mentioned) == 91_287

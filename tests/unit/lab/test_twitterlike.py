@@ -202,7 +202,7 @@ def test_value_goes_with_the_features_of_the_paper(large):
 def test_the_best_nodes_reach_far(large):
     """A hundredth of: the 100,000 best of 17 M have 200 links each, which lead to 5 M nodes."""
     best = np.argsort(-large.beta, kind="stable")[:1_000]
-    targets = np.concatenate([large.out(node)[0] for node in best])
+    targets = np.concatenate([large.list_links(node)[0] for node in best])
     assert len(targets) >= 200_000
     assert len(np.unique(targets)) >= 50_000
 
@@ -222,7 +222,7 @@ def crawl(graph: KnownGraph, steps: int) -> tuple[np.ndarray, int, int]:
             node = best[np.argmin(discovered[best])]
             picked.append(score[node])
         fetched[node] = True
-        targets, alpha = graph.out(node)
+        targets, alpha = graph.list_links(node)
         score[targets] += alpha * graph.beta[node]
         discovered[targets] = np.minimum(discovered[targets], step)
         touched += len(targets)

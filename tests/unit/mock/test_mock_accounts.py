@@ -55,7 +55,7 @@ def test_a_cap_that_is_reached_ends_the_reading_of_posts_and_nothing_else():
 def test_x_has_a_cap_of_three_millions_and_the_answer_that_reaches_a_cap_is_whole():
     with serve_in_thread(synthetic()) as mock, client_of(mock) as client:
         assert client.get("/2/usage/tweets").json()["data"]["project_cap"] == 3_000_000
-    assert MockSettings().most_posts == 3_000_000
+    assert MockSettings().post_cap == 3_000_000
     with serve_in_thread(synthetic(), cap=1) as mock, client_of(mock) as client:
         found = [client.get("/2/tweets/search/recent", params={"query": "note", "max_results": 50}) for _ in range(2)]
     assert (found[0].json()["meta"]["result_count"], found[1].status_code) == (50, 429)

@@ -123,11 +123,11 @@ def test_an_aligned_window_holds_its_k_wherever_floating_point_puts_its_edge(per
     now = edge + steps * max(edge, 1.0) * 2**-52
     count = make_tally(LimitRule(2, period, "aligned"))
     for left in (2, 1):
-        assert count.left(now) == left
+        assert count.count_left(now) == left
         count.let_in(now)
-    assert count.left(now) == 0
-    assert count.ends(now) > now
-    assert count.left(count.ends(now)) == 2
+    assert count.count_left(now) == 0
+    assert count.find_end(now) > now
+    assert count.count_left(count.find_end(now)) == 2
 
 
 def test_headers_tell_of_a_rule_with_a_family_and_only_of_it():
@@ -170,7 +170,7 @@ def test_a_tally_remembers_no_more_than_it_needs(kind):
     count = make_tally(LimitRule(5, 1.0, kind))
     for n in range(20_000):
         now = n / 8
-        if count.left(now):
+        if count.count_left(now):
             count.let_in(now)
         else:
             count.refuse(now)

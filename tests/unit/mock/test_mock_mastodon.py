@@ -582,7 +582,7 @@ def assert_served_as_written(posts, wanted):
         for status, number in zip(
             told, sorted(numbers, key=lambda n: (posts.created_at[n], n), reverse=True), strict=True
         ):
-            text, names = posts.texts[number], {name.lower() for name in posts.mentions_of(number)}
+            text, names = posts.texts[number], {name.lower() for name in posts.list_mentions(number)}
             if status["reblog"]:
                 # a repeated text may be cut, and the name at the cut with it
                 repeated = text.split(":", 1)[1].strip().rstrip("… ")

@@ -74,7 +74,7 @@ class Asker:
             "headers": [(name.lower(), value) for name, value in request.headers.raw],
         }
         with suppress(StopIteration):  # it never waits for anything
-            self.mock.app()(scope, receive, send).send(None)
+            self.mock.make_app()(scope, receive, send).send(None)
         return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:])
 
     def ask(self, path, **query):

@@ -264,14 +264,14 @@ def test_what_nothing_changed_is_as_in_the_world_and_a_change_is_one_platform_s(
     world = build_world(synthetic(), missing=0.3)
     changes, other = WorldChanges(world), WorldChanges(world)
     rows = range(len(world.accounts))
-    assert [changes.fate(row) for row in rows] == world.accounts.fates.tolist()
+    assert [changes.find_fate(row) for row in rows] == world.accounts.fates.tolist()
     assert [changes.username(row) for row in rows] == world.accounts.usernames
     assert [changes.row(name) for name in world.accounts.usernames] == list(rows)
     assert changes.visible.tolist() == world.visible.tolist()
     ann = changes.row("ANN")
     changes.become(ann, SUSPENDED)
     changes.rename(ann, "Anna")
-    assert (changes.fate(ann), changes.username(ann), changes.row("ann"), changes.row("anna")) == (
+    assert (changes.find_fate(ann), changes.username(ann), changes.row("ann"), changes.row("anna")) == (
         SUSPENDED,
         "Anna",
         None,
@@ -281,7 +281,7 @@ def test_what_nothing_changed_is_as_in_the_world_and_a_change_is_one_platform_s(
         fate == HERE and row != ann
         for row, fate in zip(world.author.tolist(), world.accounts.fates[world.author].tolist(), strict=True)
     ]
-    assert (other.row("ann"), other.fate(ann), other.version) == (ann, int(world.accounts.fates[ann]), 0)
+    assert (other.row("ann"), other.find_fate(ann), other.version) == (ann, int(world.accounts.fates[ann]), 0)
     assert changes.version == 2
     changes.rename(ann, "ann")
     assert (changes.row("ann"), changes.row("anna"), changes.username(ann)) == (ann, None, "ann")
@@ -312,9 +312,9 @@ def test_a_cursor_is_old_after_its_seconds_or_requests_since_it_was_last_handed_
         changes.tick(now)
         when, nth = issued.get(cursor, (1000.0, 0))
         old = (seconds is not None and now - when > seconds) or (requests is not None and n - nth > requests)
-        assert changes.expired(cursor) == old
+        assert changes.has_expired(cursor) == old
         if handed_out:
             assert changes.issue(cursor) == cursor
             issued[cursor] = (now, n)
     changes.expire(None)
-    assert not any(changes.expired(cursor) for cursor in "abc")
+    assert not any(changes.has_expired(cursor) for cursor in "abc")

@@ -87,7 +87,7 @@ def check_same(pages, topic, known):
         for key in pages:
             outcome = asked_about(source, made, store, HOST + make_path(key))
             targets = [numbers[key_of(store.accounts([Node(node)])[node].id)] for node in outcome.targets.tolist()]
-            expected, alpha = (part.tolist() for part in known.out(numbers[key]))
+            expected, alpha = (part.tolist() for part in known.list_links(numbers[key]))
             assert (outcome.missing, outcome.value) == (None, known.beta[numbers[key]])
             assert (targets, outcome.alpha.tolist()) == (expected, alpha), key
         made.options.http.close()

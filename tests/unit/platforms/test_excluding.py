@@ -40,7 +40,7 @@ def test_a_name_is_excluded_by_a_pattern_and_kept_by_an_exception(exclude, inclu
     found = ExcludedAccounts(exclude, include)
     out = any(fits(pattern, name) for pattern in exclude) and not any(fits(pattern, name) for pattern in include)
     assert found.excludes(name) == out
-    why = found.why(name)
+    why = found.find_reason(name)
     assert (why is not None) == out
     assert why is None or fits(why, name)
 

@@ -68,17 +68,17 @@ def test_memory_that_answers_took_is_given_back_whatever_became_of_them():
             bare = HttpClient("http://127.0.0.1", lambda: 0.0, 20.0)
             bare.fetch("GET", f"http://127.0.0.1:{port}/")
             bare.close()
-        assert sockets.allowance.held == 0
+        assert sockets.allowance.bytes_held == 0
 
 
 def test_an_answer_counts_until_its_reply_is_made():
     held = []
     with server(hostile_servers.saying(b"x" * 50_000), "x") as port:
-        wire = Wire(port, then=lambda: held.append(sockets.allowance.held))
+        wire = Wire(port, then=lambda: held.append(sockets.allowance.bytes_held))
         assert wire.send(GRANT).kind == "ok"
         wire.close()
     assert held == [50_000]
-    assert sockets.allowance.held == 0
+    assert sockets.allowance.bytes_held == 0
 
 
 def test_too_little_memory_is_a_lost_reply_at_its_dearest_price():
@@ -91,7 +91,7 @@ def test_too_little_memory_is_a_lost_reply_at_its_dearest_price():
         wire.close()
     assert (reply.kind, reply.cost, reply.at) == ("lost", 500, 7.0)
     assert "memory" in reply.why
-    assert sockets.allowance.held == 0
+    assert sockets.allowance.bytes_held == 0
 
 
 def test_large_answers_are_parsed_one_at_a_time_and_small_ones_need_not_wait():
@@ -123,13 +123,13 @@ def test_readers_never_hold_more_together_than_they_may_and_each_of_them_ends():
         share = AllowanceShare(owner=number % 5)
         for _ in range(3):
             assert allowance.take(share, 10, 30.0)
-            seen.append(allowance.held)
+            seen.append(allowance.bytes_held)
         allowance.give_back(share)
 
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(read, range(400)))
     assert max(seen) <= 100
-    assert allowance.held == 0
+    assert allowance.bytes_held == 0
 
 
 def test_a_reader_that_gets_no_memory_in_time_gives_up():
@@ -139,7 +139,7 @@ def test_a_reader_that_gets_no_memory_in_time_gives_up():
     assert not allowance.take(second, 1, 0.0)
     allowance.give_back(first)
     assert allowance.take(second, 1, 0.0)
-    assert (first.held, second.held, allowance.held) == (0, 1, 1)
+    assert (first.held, second.held, allowance.bytes_held) == (0, 1, 1)
 
 
 def test_small_answers_wait_for_nobody_and_one_owner_does_not_keep_all_the_memory():
@@ -171,7 +171,7 @@ def test_who_waits_for_a_turn_to_parse_gives_up_at_the_deadline():
         wire.http.deadline = 0.3
         reply = wire.send(GRANT)
         wire.close()
-    assert (reply.kind, sockets.allowance.held) == ("lost", 0)
+    assert (reply.kind, sockets.allowance.bytes_held) == ("lost", 0)
 
 
 def test_a_name_and_a_password_of_a_proxy_may_have_any_letters(monkeypatch):

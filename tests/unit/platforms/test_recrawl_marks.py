@@ -64,13 +64,13 @@ def test_the_mark_of_a_post_is_the_last_number_of_its_millisecond(name, data, mi
 @given(millisecond=MOMENTS)
 @settings(deadline=None, max_examples=50)
 def test_since_the_mark_of_an_instant_comes_what_was_written_then_and_nothing_older(name, millisecond):
-    mark = int(FLAKES[name].before((millisecond + 0.5) / 1000))
+    mark = int(FLAKES[name].make_mark((millisecond + 0.5) / 1000))
     assert int(number(name, millisecond, -1)) == mark < int(number(name, millisecond))
 
 
 def test_there_is_no_mark_of_an_instant_before_there_were_snowflakes():
-    assert x.SNOWFLAKES.before(parse_time("2010-11-04T00:00:00Z")) == mastodon.SNOWFLAKES.before(-1.0) == ""
-    assert x.SNOWFLAKES.before(-1e9) == ""
+    assert x.SNOWFLAKES.make_mark(parse_time("2010-11-04T00:00:00Z")) == mastodon.SNOWFLAKES.make_mark(-1.0) == ""
+    assert x.SNOWFLAKES.make_mark(-1e9) == ""
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_visit_keeps_the_newest_mark_of_its_pages_or_the_one_that_it_had():
         reading = Reading(Pick(1, Node(2), "recrawl", since=since))
         for mark in marks:
             reading.take(ok(mark=mark))
-        return reading.outcome().mark
+        return reading.make_outcome().mark
 
     assert read("120", "90") == "120"
     assert read("120", "130") == "130", "a list that was read anew from its start"
@@ -141,7 +141,7 @@ def test_a_visit_that_failed_keeps_the_mark_that_it_had(reply):
     reading = Reading(Pick(1, Node(2), "recrawl", since="100"))
     reading.take(ok("more", posts=3, mark="120"))
     reading.take(reply)
-    assert (reading.outcome().mark, len(reading.outcome().targets)) == ("100", 0)
+    assert (reading.make_outcome().mark, len(reading.make_outcome().targets)) == ("100", 0)
 
 
 START_OF_2026 = make_time_bounds(parse_time("2026-01-01T00:00:00Z"), None, NOW)
@@ -151,8 +151,8 @@ START_OF_2026 = make_time_bounds(parse_time("2026-01-01T00:00:00Z"), None, NOW)
     ("since", "bounds"),
     [
         ("", START_OF_2026),
-        (x.SNOWFLAKES.before(parse_time("2026-02-01T00:00:00Z")), None),
-        (x.SNOWFLAKES.before(parse_time("2025-12-01T00:00:00Z")), START_OF_2026),
+        (x.SNOWFLAKES.make_mark(parse_time("2026-02-01T00:00:00Z")), None),
+        (x.SNOWFLAKES.make_mark(parse_time("2025-12-01T00:00:00Z")), START_OF_2026),
         ("29700859247", START_OF_2026),
     ],
 )
@@ -252,8 +252,8 @@ def statuses(*keys, since="", author="ann@home.example"):
     """(ids of the posts, mark, whether reading ends) of a page of ann's statuses."""
     given_ = [status_of(key) for key in keys]
     reader = PageParser("home.example", no_topic, since=since)
-    page = reader.timeline(given_, author)
-    return [row.id.rpartition("/")[2] for row in page.posts], page.mark, reader.over(given_)
+    page = reader.parse_timeline(given_, author)
+    return [row.id.rpartition("/")[2] for row in page.posts], page.mark, reader.is_over(given_)
 
 
 def test_statuses_of_a_server_that_knows_no_since_id_are_cut_at_the_mark():
@@ -304,7 +304,7 @@ def test_whoever_is_excluded_is_not_asked_again_and_marks_are_handed_on():
     with pytest.raises(StopIteration) as end:
         next(talk_of(source, Pick(1, Node(2), "recrawl", since="5")))
     assert end.value.value[1].missing == Reason.EXCLUDED
-    assert source.mark(NOW) == x.SNOWFLAKES.before(NOW) != ""
+    assert source.mark(NOW) == x.SNOWFLAKES.make_mark(NOW) != ""
 
 
 def test_a_known_graph_has_no_marks_and_answers_every_visit_with_all():

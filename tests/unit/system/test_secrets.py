@@ -256,7 +256,7 @@ def test_a_text_that_is_part_of_ordinary_words_is_not_hidden():
 def test_any_token_is_found_however_it_is_written(token, around):
     veil = Veil()
     assert not veil
-    assert veil.redacted(token) == token
+    assert veil.redact(token) == token
     veil.add(token)
     both = f"\"'{token}"  # a literal with both quotes in it
     forms = [
@@ -274,18 +274,18 @@ def test_any_token_is_found_however_it_is_written(token, around):
         token.swapcase(),
     ]
     for form in forms:
-        assert veil.hides(f"x{form}x")
-        shown = veil.redacted(f"x{form}x")
+        assert veil.has_secret(f"x{form}x")
+        shown = veil.redact(f"x{form}x")
         assert KEPT in shown
         assert form not in shown
-    assert veil.hides(around) == (around != veil.redacted(around))
+    assert veil.has_secret(around) == (around != veil.redact(around))
 
 
 def test_a_secret_within_another_is_hidden_and_so_is_the_longer_one():
     veil = Veil()
     veil.add("abcdef")
     veil.add("abcdefghijkl")
-    assert veil.redacted("abcdefghijkl abcdefghi") == f"{KEPT} {KEPT}ghi"
+    assert veil.redact("abcdefghijkl abcdefghi") == f"{KEPT} {KEPT}ghi"
 
 
 CHILD = """

@@ -57,7 +57,7 @@ def test_a_refresh_that_an_earlier_version_began_is_proved_and_goes_on_by_the_ru
 def test_scores_by_the_less_exact_ranks_of_earlier_versions_are_nearly_the_same_and_no_difference(
     rank, world, tmp_path, monkeypatch
 ):
-    database, exact = tmp_path / "a.db", BatchPageRank.ranks
+    database, exact = tmp_path / "a.db", BatchPageRank.compute_ranks
 
     def coarse(self, zaps, *, tolerance):
         """Ranks that are the same stay so."""
@@ -66,7 +66,7 @@ def test_scores_by_the_less_exact_ranks_of_earlier_versions_are_nearly_the_same_
     settings = refreshing(world, database, refresh={"rank": rank, "z": 30, "tolerance": 1e-9})
     bring(settings, written(tmp_path / "old.csv", edges(build_world(posts(), GONE).accounts.usernames)))
     with monkeypatch.context() as earlier:
-        earlier.setattr(BatchPageRank, "ranks", coarse)
+        earlier.setattr(BatchPageRank, "compute_ranks", coarse)
         crawl(settings)
     assert differences(database) == []
     assert {COARSE, IMPORTED} >= checks(database)["picks"].unproved.keys()

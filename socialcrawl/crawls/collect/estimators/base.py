@@ -30,7 +30,7 @@ class ScoreTerms(NamedTuple):
     values: Callable[[Graph, Rows], Floats]
     fixed: bool = False
 
-    def combined(self, values: Floats) -> Floats:
+    def combine(self, values: Floats) -> Floats:
         """Return the scores of rows with these values, shape (len(rows),): term by term, so equal rows score alike.
 
         One value with weight 1 is the score: it is returned as it is, not copied.
@@ -63,7 +63,7 @@ class Estimator(Protocol):
         """
         ...
 
-    def terms(self, n: int) -> ScoreTerms | None:
+    def get_terms(self, n: int) -> ScoreTerms | None:
         """Return how `score` is made after `n` steps.
 
         None: anything may change it, so that all are scored at every step.
@@ -74,13 +74,13 @@ class Estimator(Protocol):
         """Take in the rows of the seeds, once, before the first of them is fetched."""
         return
 
-    def grown(self, graph: Graph, row: int) -> None:
+    def note_fetched(self, graph: Graph, row: int) -> None:
         """Take in that the node in `row` has been fetched, just after its links were added."""
         return
 
-    def one_by_one(self) -> bool:
+    def is_sequential(self) -> bool:
         """Whether `grown` has to be told of every node at its moment, so that a history cannot be taken in at once."""
-        return type(self).grown is not Estimator.grown
+        return type(self).note_fetched is not Estimator.note_fetched
 
     def learn(self, x: Floats, y: Floats) -> None:
         """Take in fetched nodes: features as picked, shape (m, len(COLUMNS)), and true values, shape (m,).

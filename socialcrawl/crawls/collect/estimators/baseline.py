@@ -26,6 +26,6 @@ class BreadthFirst(Estimator):
         """Scores in (0, 1]: the nearer, the higher."""
         return np.asarray(1.0 / (graph.column("depth", rows) + 1.0))
 
-    def terms(self, n: int) -> ScoreTerms:
+    def get_terms(self, n: int) -> ScoreTerms:
         """Return the score itself: it changes with the distance only."""
         return make_own_terms(self, lambda graph, rows: self.score(graph, rows, n))

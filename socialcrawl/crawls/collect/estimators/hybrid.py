@@ -17,23 +17,23 @@ class Hybrid(Estimator):
         """Return the scores of the estimator whose turn it is."""
         return self._choose_estimator(n).score(graph, rows, n)
 
-    def terms(self, n: int) -> ScoreTerms | None:
+    def get_terms(self, n: int) -> ScoreTerms | None:
         """Return those of the estimator whose turn it is."""
-        return self._choose_estimator(n).terms(n)
+        return self._choose_estimator(n).get_terms(n)
 
     def sow(self, graph: Graph, rows: Rows) -> None:
         """Tell both."""
         self.start.sow(graph, rows)
         self.then.sow(graph, rows)
 
-    def grown(self, graph: Graph, row: int) -> None:
+    def note_fetched(self, graph: Graph, row: int) -> None:
         """Tell both."""
-        self.start.grown(graph, row)
-        self.then.grown(graph, row)
+        self.start.note_fetched(graph, row)
+        self.then.note_fetched(graph, row)
 
-    def one_by_one(self) -> bool:
+    def is_sequential(self) -> bool:
         """Return whether one of them has to be told of every node at its moment."""
-        return self.start.one_by_one() or self.then.one_by_one()
+        return self.start.is_sequential() or self.then.is_sequential()
 
     def learn(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
         """Teach both."""

@@ -38,9 +38,9 @@ class Linear(Estimator):
 
     def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
         """Return the linear combination of the features of each of `rows`."""
-        return self.terms(n).combined(graph.columns(self.features, rows))
+        return self.get_terms(n).combine(graph.columns(self.features, rows))
 
-    def terms(self, n: int) -> ScoreTerms:
+    def get_terms(self, n: int) -> ScoreTerms:
         """Return the features, with the weights of the last fit."""
         weights, intercept = self.coefficients
         return ScoreTerms(

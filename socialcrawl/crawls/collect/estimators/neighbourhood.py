@@ -21,6 +21,6 @@ class Neighbourhood(Estimator):
         """Return the feature itself."""
         return graph.column(self.feature, rows)
 
-    def terms(self, n: int) -> ScoreTerms:
+    def get_terms(self, n: int) -> ScoreTerms:
         """Return the feature, as it is."""
         return self._terms

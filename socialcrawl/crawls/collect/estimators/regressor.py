@@ -86,13 +86,13 @@ class Flowing(Regressor):
         """Give the seeds equal shares of a cash of 1."""
         self.accounts.start(rows)
 
-    def grown(self, graph: Graph, row: int) -> None:
+    def note_fetched(self, graph: Graph, row: int) -> None:
         """Pay out what the fetched node holds."""
-        self._had = float(self.accounts.of(np.array([row]))[0])
-        self.accounts.pay(row, graph.out(row)[0])
+        self._had = float(self.accounts.get_cash(np.array([row]))[0])
+        self.accounts.pay(row, graph.list_links(row)[0])
 
     def _read_columns(self, graph: Graph, rows: Rows) -> NDArray[np.float64]:
-        return np.column_stack([super()._read_columns(graph, rows), self.accounts.of(rows)])
+        return np.column_stack([super()._read_columns(graph, rows), self.accounts.get_cash(rows)])
 
     def _make_lessons(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.column_stack([super()._make_lessons(x), np.full(len(x), self._had)])

@@ -30,18 +30,18 @@ class Opic(Estimator):
         """Give the seeds equal shares of a cash of 1."""
         self.accounts.start(rows)
 
-    def grown(self, graph: Graph, row: int) -> None:
+    def note_fetched(self, graph: Graph, row: int) -> None:
         """Pay out what the fetched node holds."""
-        targets, alpha = graph.out(row)
+        targets, alpha = graph.list_links(row)
         self.accounts.pay(row, targets, self._compute_shares(graph, targets, alpha))
 
     def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
         """Return the cash of each of `rows`."""
-        return self.accounts.of(rows)
+        return self.accounts.get_cash(rows)
 
-    def terms(self, n: int) -> ScoreTerms:
+    def get_terms(self, n: int) -> ScoreTerms:
         """Return the cash, which changes where a link is added."""
-        return make_own_terms(self, lambda graph, rows: self.accounts.of(rows))
+        return make_own_terms(self, lambda graph, rows: self.accounts.get_cash(rows))
 
     def _compute_shares(self, graph: Graph, targets: Rows, alpha: NDArray[np.float64]) -> NDArray[np.float64] | None:
         if not self.by:
@@ -63,8 +63,8 @@ class NavigationalRank(Estimator):
 
     def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
         """Return the rank of each of `rows`, to DIGITS decimals of the largest value known."""
-        fetched = graph.fetched()
-        links = [graph.out(row)[0] for row in fetched.tolist()]
+        fetched = graph.list_fetched()
+        links = [graph.list_links(row)[0] for row in fetched.tolist()]
         sources = np.repeat(fetched, [len(some) for some in links])
         targets = np.concatenate([np.empty(0, np.int64), *links])
         values = np.nan_to_num(graph.value(np.arange(graph.size)))

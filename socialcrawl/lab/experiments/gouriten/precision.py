@@ -39,7 +39,7 @@ class GuidedStrategy:
 
     def pick(self, frontier: Ranked, size: int, n: int) -> Scored:
         """Return the next row of the way; as its score the true value of the estimator's best of the frontier."""
-        rows, _ = frontier.best(1, n)
+        rows, _ = frontier.find_best(1, n)
         return np.array([self.graph.row(Node(int(self.way[n])))]), self.beta[self.graph.nodes(rows)]
 
 

@@ -41,23 +41,23 @@ class Curves:
         """The graphs, in the order of the rows."""
         return list(dict.fromkeys(graph for graph, _ in self._at))
 
-    def variants(self, graph: str) -> list[str]:
+    def list_variants(self, graph: str) -> list[str]:
         """Return the variants on a graph, in the order of the rows."""
         return [variant for where, variant in self._at if where == graph]
 
-    def of(self, graph: str, variant: str, column: str) -> Floats:
+    def get_column(self, graph: str, variant: str, column: str) -> Floats:
         """Return one column, shape (sets, points)."""
         here = self._at[graph, variant]
         sets = int(self.rows["set"][here][-1]) + 1
         return np.asarray(self.rows[column][here]).reshape(sets, -1)
 
-    def steps(self, graph: str) -> NDArray[np.int64]:
+    def get_steps(self, graph: str) -> NDArray[np.int64]:
         """Return the steps of the points on a graph, shape (points,)."""
-        return np.asarray(self.of(graph, self.variants(graph)[0], "step")[0], np.int64)
+        return np.asarray(self.get_column(graph, self.list_variants(graph)[0], "step")[0], np.int64)
 
-    def at(self, graph: str, variant: str, column: str, step: int) -> Floats:
+    def get_at(self, graph: str, variant: str, column: str, step: int) -> Floats:
         """Return one column at a step that is a point, shape (sets,)."""
-        return self.of(graph, variant, column)[:, int(np.searchsorted(self.steps(graph), step))]
+        return self.get_column(graph, variant, column)[:, int(np.searchsorted(self.get_steps(graph), step))]
 
 
 def summarize_curves(curves: Curves) -> Table:
@@ -70,8 +70,8 @@ def summarize_curves(curves: Curves) -> Table:
         [
             _make_row(curves, graph, variant, int(step))
             for graph in curves.graphs
-            for variant in curves.variants(graph)
-            for step in choose_round_steps(int(curves.steps(graph)[-1]))
+            for variant in curves.list_variants(graph)
+            for step in choose_round_steps(int(curves.get_steps(graph)[-1]))
         ]
     )
 
@@ -85,8 +85,10 @@ def compare_pairs(curves: Curves) -> Table:
     """
     listed = []
     for graph in curves.graphs:
-        for step in choose_round_steps(int(curves.steps(graph)[-1])).tolist():
-            shares = {variant: curves.at(graph, variant, "relative", step) for variant in curves.variants(graph)}
+        for step in choose_round_steps(int(curves.get_steps(graph)[-1])).tolist():
+            shares = {
+                variant: curves.get_at(graph, variant, "relative", step) for variant in curves.list_variants(graph)
+            }
             sets = len(next(iter(shares.values())))
             for (one, other), found in compare_groups("difference", shares).items():
                 listed.append({"graph": graph, "step": step, "sets": sets, "one": one, "other": other, **found})
@@ -94,15 +96,15 @@ def compare_pairs(curves: Curves) -> Table:
 
 
 def _make_row(curves: Curves, graph: str, variant: str, step: int) -> dict[str, str | int | float]:
-    score = curves.at(graph, variant, "score", step)
+    score = curves.get_at(graph, variant, "score", step)
     return {
         "graph": graph,
         "variant": variant,
         "step": step,
         "sets": len(score),
         **make_cells("score", compute_mean(score)),
-        **make_cells("relative", compute_mean(curves.at(graph, variant, "relative", step))),
-        "seconds": float(curves.at(graph, variant, "seconds", step).mean()),
+        **make_cells("relative", compute_mean(curves.get_at(graph, variant, "relative", step))),
+        "seconds": float(curves.get_at(graph, variant, "seconds", step).mean()),
     }
 
 
@@ -113,9 +115,9 @@ def summarize_shortfalls(curves: Curves) -> Table:
     """
     listed = []
     for graph in curves.graphs:
-        for variant in curves.variants(graph):
-            for step in curves.steps(graph).tolist():
-                short = curves.at(graph, variant, "difference", step)
+        for variant in curves.list_variants(graph):
+            for step in curves.get_steps(graph).tolist():
+                short = curves.get_at(graph, variant, "difference", step)
                 names = {"graph": graph, "variant": variant, "step": step, "sets": len(short)}
                 listed.append({**names, **make_cells("difference", compute_mean(short))})
     return make_table(listed)

@@ -222,13 +222,13 @@ def _make_panels(name: str, curves: Curves, experiment: Experiment) -> list[Pane
 
 
 def _make_lines(curves: Curves, graph: str, column: str, without: str = "") -> list[Curve]:
-    variants = [variant for variant in curves.variants(graph) if variant != without]
+    variants = [variant for variant in curves.list_variants(graph) if variant != without]
     if len(variants) > DRAWN:
         variants = [variant for variant in variants if variant not in UNDRAWN]
-    steps = curves.steps(graph)
+    steps = curves.get_steps(graph)
     lines = []
     for variant in variants:
-        means = [compute_mean(values) for values in curves.of(graph, variant, column).T]
+        means = [compute_mean(values) for values in curves.get_column(graph, variant, column).T]
         each = np.array([one.mean for one in means]), np.array([one.half for one in means])
         lines.append(Curve(variant, steps, *each))
     return lines

@@ -84,7 +84,7 @@ class WindowedSource:
         """Return the mark of an instant (seconds): the last one before it, as only what came after it is fetched."""
         return repr(math.nextafter(at, -math.inf))
 
-    def outcome(self, pick: Pick, now: float) -> Outcome:
+    def make_outcome(self, pick: Pick, now: float) -> Outcome:
         """Return what a fetch at `now` (seconds) answers to a pick."""
         low, high = self._indptr[pick.node], self._indptr[pick.node + 1]
         first = bisect_left(self._times, now - self.window, low, high)
@@ -102,7 +102,7 @@ class WindowedSource:
         yield from ()  # a conversation, though nothing has to be asked
         now = self.clock.now()
         self.clock.tick()
-        return {pick.n: self.outcome(pick, now)}
+        return {pick.n: self.make_outcome(pick, now)}
 
 
 def choose_instants(begin: float, end: float, every: float, most: int) -> list[int]:

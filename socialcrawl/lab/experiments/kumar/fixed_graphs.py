@@ -109,7 +109,7 @@ def discover_targets(there: FixedWorld, expansion: str, seed: int, source: int) 
     def look(progress: RankedSequenceStore) -> None:
         said = {"graph": there.name, "expansion": expansion, "seed": seed, "step": there.looks[len(rows)]}
         hit = int(progress.crawled[there.targets].sum())
-        ranked = int(inside[progress.ranked(there.k)].sum())
+        ranked = int(inside[progress.rank_nodes(there.k)].sum())
         number = max(1, len(there.targets))
         rows.append(said | {"crawl": hit / number, "rank": ranked / number, "crawled": len(progress.asked)})
 

@@ -67,7 +67,7 @@ class TimeGraphOptions:
     graphs: tuple[Path, ...]
     shape: BurstyGraphParameters
 
-    def timed(self) -> Iterator[tuple[str, TimeGraph]]:
+    def iterate_timed(self) -> Iterator[tuple[str, TimeGraph]]:
         """Yield names and time graphs.
 
         Raises:
@@ -84,13 +84,13 @@ class TimeGraphOptions:
         if not names:
             yield GENERATED, generate_time_graph(self.shape)
 
-    def plain(self) -> Iterator[tuple[str, KnownGraph]]:
+    def iterate_plain(self) -> Iterator[tuple[str, KnownGraph]]:
         """Yield names and fixed graphs.
 
         Raises:
             SettingsError: a file or folder cannot be used, or two have the same name.
         """
-        for name, graph in self.timed():
+        for name, graph in self.iterate_timed():
             yield name, build_plain_graph(graph)
         for path in self.graphs:
             yield path.stem, read(path)
@@ -117,7 +117,7 @@ def discover(
     expansions = _choose_known("expansion", expansions, fixed_graphs.EXPANSIONS)
     run.prepare(CRAWLS)
     parts = []
-    for title, graph in wanted.plain():
+    for title, graph in wanted.iterate_plain():
         there = fixed_graphs.make_world(title, graph, k, steps)
         least = min(there.indegree[there.targets].tolist(), default=0)
         write_line(
@@ -156,7 +156,7 @@ def track(
     recrawls = _choose_known("recrawl policy", recrawls, dynamic.RECRAWLS, dynamic.MORE)
     run.prepare(CRAWLS)
     parts = []
-    for title, graph in wanted.timed():
+    for title, graph in wanted.iterate_timed():
         there = dynamic.make_world(title, graph, setting)
         days = (graph.end - graph.begin) / DAY
         write_line(

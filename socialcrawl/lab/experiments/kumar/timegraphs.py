@@ -65,7 +65,7 @@ class TimeGraph:
         """Return the node that each link comes from, int64[m]."""
         return np.repeat(np.arange(self.size), np.diff(self.indptr))
 
-    def out(self, node: int, begin: float, end: float) -> Ints:
+    def list_targets(self, node: int, begin: float, end: float) -> Ints:
         """Return the targets of the links of `node` from `begin` to `end`, both included, in order of time."""
         low, high = int(self.indptr[node]), int(self.indptr[node + 1])
         own = self.times[low:high]

@@ -109,7 +109,7 @@ class RankedSequenceStore(SequenceStore):
                 self._look_at.pop()
                 self._look(self)
 
-    def ranked(self, k: int) -> Ints:
+    def rank_nodes(self, k: int) -> Ints:
         """Return K_H: the k crawled nodes of highest id^, ascending, ties by number; then nodes of id^ 0 by number.
 
         Fewer than k while fewer are crawled.

@@ -37,8 +37,8 @@ def list_jobs(world: DatasetWorld, frame: Frame, seeds: Sequence[int], given: in
     )
     found = []
     for way in frame.ways:
-        z = frame.z(world.size, way, given)
-        for seed in seeds if way.chance() else seeds[:1]:
+        z = frame.count_training(world.size, way, given)
+        for seed in seeds if way.is_random() else seeds[:1]:
             terms = ProbeTerms(z, seed, batch)
             tested = [way.rank, way.training, way.neighbours, *terms]
             said = ["liverank", mark, world.name, frame.title, way.by, *tested]

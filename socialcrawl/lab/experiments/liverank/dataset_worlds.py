@@ -54,15 +54,15 @@ class DatasetWorld:
         """The number of active nodes, n_a."""
         return int(np.count_nonzero(self.active))
 
-    def indegrees(self) -> Ints:
+    def count_indegrees(self) -> Ints:
         """Return how many links lead to each node, int64[n]."""
         return np.bincount(self.indices, minlength=self.size)
 
-    def old(self) -> OldDataset:
+    def make_old_dataset(self) -> OldDataset:
         """Return the snapshot as what is to be refreshed."""
         return OldDataset(self.indptr, self.indices, sites=self.sites)
 
-    def counted(self) -> Table:
+    def count_statuses(self) -> Table:
         """Return how many nodes have each status: the columns status, nodes and share of all; last, all."""
         nodes = np.bincount(self.status, minlength=len(self.words))
         names = np.array([*self.words, "all"])

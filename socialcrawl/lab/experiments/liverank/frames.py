@@ -25,7 +25,7 @@ NARROW = 5.0  # the largest cost that is read well from an axis which is not log
 
 def draw_statuses(world: DatasetWorld) -> Bars:
     """Return a frame of the share of a world's nodes that has each status, in per cent as it is told."""
-    counted = list_rows(world.counted())[:-1]
+    counted = list_rows(world.count_statuses())[:-1]
     groups = [row["status"].replace(" ", "\n") for row in counted]
     heights = [100 * row["share"] for row in counted]
     return Bars(world.name, "% of all nodes", groups, [("all nodes", heights)], form=".3g", thin=True)

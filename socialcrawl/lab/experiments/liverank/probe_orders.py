@@ -57,7 +57,7 @@ class Way:
         names = {"rank": LETTERS[self.rank], "training": training, "z": f"z={z:,}"}
         return names.get(self.by) or f"{LETTERS[self.rank]}:{training}"
 
-    def chance(self) -> bool:
+    def is_random(self) -> bool:
         """Return whether its order depends on a seed."""
         return self.rank in ("random", "asf") or (self.rank not in STATIC and self.training == "random")
 
@@ -70,7 +70,7 @@ class Frame:
     ways: tuple[Way, ...]
     share: float
 
-    def z(self, size: int, way: Way, given: int | None = None) -> int:
+    def count_training(self, size: int, way: Way, given: int | None = None) -> int:
         """Return how many of `size` nodes a way tests first: its multiple of the share, or of the number given."""
         usual = max(LEAST, round(self.share * size)) if given is None else given
         return min(size, max(1, round(way.times * usual)))
@@ -178,10 +178,10 @@ def find_probe_order(world: DatasetWorld, way: Way, terms: ProbeTerms) -> Ints:
 
 def probe_in_order(world: DatasetWorld, way: Way, terms: ProbeTerms) -> Ints:
     """Return the order of a static or sample-based rank; arguments as of `find_probe_order`."""
-    ranks = LiveRanks(world.old(), terms.seed)
+    ranks = LiveRanks(world.make_old_dataset(), terms.seed)
     if way.rank in STATIC:
-        return ranks.static(way.rank)
-    tested = ranks.training(way.training, terms.z, neighbours=way.neighbours)
+        return ranks.order_static(way.rank)
+    tested = ranks.choose_training(way.training, terms.z, neighbours=way.neighbours)
     return np.concatenate([tested, ranks.order(way.rank, tested, world.active[tested])])
 
 
@@ -195,11 +195,11 @@ def probe_by_crawl(world: DatasetWorld, way: Way, terms: ProbeTerms) -> Ints:
     z = 0 if way.rank in STATIC else terms.z
     how = RefreshRules(way.rank, way.training, neighbours=way.neighbours, z=z, every=max(1, z))
     tape = SequenceStore()
-    crawl = Refresh(how, terms.seed, old=world.old())
+    crawl = Refresh(how, terms.seed, old=world.make_old_dataset())
     run(make_parts(crawl, ProbedSource(world.active), tape), size=terms.batch if way.rank in DYNAMIC else MANY)
     return np.array(tape.nodes, np.int64)
 
 
 def compute_pagerank(world: DatasetWorld) -> Floats:
     """Return the PageRank of every node, zapped evenly to all, float64[n]."""
-    return LiveRanks(world.old(), 0).pagerank
+    return LiveRanks(world.make_old_dataset(), 0).pagerank

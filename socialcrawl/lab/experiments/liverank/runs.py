@@ -57,7 +57,7 @@ def run_experiment(name: str, wanted: DatasetOptions, asked: ProbeOptions, run: 
     """
     run.prepare(CRAWLS)
     for one in KINDS if name == "all" else (name,):
-        worlds = list(wanted.worlds(KINDS[one]))
+        worlds = list(wanted.iterate_worlds(KINDS[one]))
         if one == NEEDS_SITES:
             worlds = _select_with_sites(worlds, say_so=name == "all")
         if not worlds:
@@ -104,7 +104,7 @@ def _run_distributions(name: str, worlds: Sequence[DatasetWorld], run: Experimen
     frames: list[Panel | Bars] = []
     for world in worlds:
         measures: tuple[tuple[str, Floats], ...] = (
-            ("in-degree", np.asarray(world.indegrees() + 1.0)),
+            ("in-degree", np.asarray(world.count_indegrees() + 1.0)),
             ("PageRank times n", np.asarray(compute_pagerank(world) * world.size)),
         )
         for measure, values in measures:

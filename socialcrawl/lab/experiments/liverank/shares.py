@@ -16,7 +16,7 @@ def count_statuses(world: DatasetWorld) -> Table:
     Of a web, two rows are no parts of the whole: the targets of redirections, each once (those of a site that moved
     lead to one new page), and all that is answered by 200, there or not.
     """
-    table = world.counted()
+    table = world.count_statuses()
     if tuple(world.words) == WORDS and world.sites is not None:
         moved = len(np.unique(world.sites[world.status == MOVED]))
         found = int(np.isin(world.status, (SOFT, THERE)).sum())

@@ -96,21 +96,21 @@ class DatasetOptions:
     bond: float
     planted: Mapping[str, Any]
 
-    def worlds(self, kind: str) -> Iterator[DatasetWorld]:
+    def iterate_worlds(self, kind: str) -> Iterator[DatasetWorld]:
         """Yield the worlds of a command about one `kind`, each told in the terminal.
 
         Raises:
             SocialcrawlError: a file or option cannot be used, or two files have the same name.
         """
         require_different_names([path.stem for path in (*self.files, *self.webs)], "worlds")
-        for world in self._made(kind):
+        for world in self._make_worlds(kind):
             write_line(
                 f"{world.name}: {world.size:,} nodes, {world.links:,} links in the old snapshot; {world.alive:,} "
                 f"active ({world.alive / world.size:.2%}), n/n_a = {world.size / world.alive:.2f}"
             )
             yield require_usable(world)
 
-    def _made(self, kind: str) -> Iterator[DatasetWorld]:
+    def _make_worlds(self, kind: str) -> Iterator[DatasetWorld]:
         for path in self.files:
             yield read_dated_world(path, self.cut)
         alive = ALIVE[kind] if self.alive is None else self.alive
@@ -118,9 +118,9 @@ class DatasetOptions:
             death = DeathModel(alive, **self.planted)
             yield plant_death(path.stem, read_web(path), death)
         if not (self.files or self.webs):
-            yield self._generated(kind, alive)
+            yield self._generate_worlds(kind, alive)
 
-    def _generated(self, kind: str, alive: float) -> DatasetWorld:
+    def _generate_worlds(self, kind: str, alive: float) -> DatasetWorld:
         seed = self.planted["seed"]
         given = {} if self.degree is None else {"degree": self.degree}
         if kind == ACCOUNTS:

@@ -61,13 +61,13 @@ class GraphSelection:
         if self.weighted and self.graph is None:
             raise SettingsError("A generated web has no weights: remove --weighted, or give a --graph.")
 
-    def given(self) -> LinkGraph:
+    def load_graph(self) -> LinkGraph:
         """Return the graph."""
         if self.graph is not None:
             return read_known_graph(self.graph, weighted=self.weighted)
-        return build_web_graph(self.web.web(self.web.laws[0], self.web.seeds[0]))
+        return build_web_graph(self.web.generate_web(self.web.laws[0], self.web.seeds[0]))
 
-    def sites_of(self, names: Sequence[str]) -> tuple[list[str], NDArray[np.int64]] | None:
+    def find_sites(self, names: Sequence[str]) -> tuple[list[str], NDArray[np.int64]] | None:
         """Return the sites, and which of them each node lies on; None: nobody asked."""
         if self.sites is not None:
             return group_by_file(self.sites, names)
@@ -81,8 +81,8 @@ def compare_importance(place: GraphSelection, asked: ImportanceOptions, most: in
         SocialcrawlError: an option cannot be used, or a file not be written.
     """
     run.prepare()
-    given = place.given()
-    sites = place.sites_of(given.names)
+    given = place.load_graph()
+    sites = place.find_sites(given.names)
     write_line(f"{len(given.names):,} nodes, {given.links.nnz:,} links; matrix {asked.matrix}, by {asked.by}")
     flow: Floats | None = None
     if sites is not None and asked.by == "opic":

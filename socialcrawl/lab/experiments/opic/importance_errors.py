@@ -52,7 +52,7 @@ class ImportanceErrors:
     disordered: float
     missed: float
 
-    def columns(self) -> dict[str, float]:
+    def measure(self) -> dict[str, float]:
         """Return the errors by name."""
         return asdict(self)
 
@@ -139,7 +139,7 @@ MOST = 10_000  # iterations; webs of the paper's kind take about a hundred
 
 def build_matrix(web: GeneratedWeb, small: float) -> Any:
     """Return the random walk on a web of n pages and the virtual page, the last of n + 1 rows, as OPIC pays by."""
-    indptr, targets = web.links()
+    indptr, targets = web.get_links()
     sources = np.repeat(np.arange(web.size, dtype=np.int64), np.diff(indptr))
     return add_virtual_page(make_out_links(sources, targets, web.size), small)
 

@@ -50,7 +50,7 @@ class LinkGraph:
     links: Any
     names: Sequence[str]
 
-    def matrix(self, name: str, *, walk: bool = False) -> Any:
+    def make_matrix(self, name: str, *, walk: bool = False) -> Any:
         """Return the link matrix called `name` (`MATRICES`); as a random walk, its rows divided by their sums.
 
         Raises:
@@ -85,7 +85,7 @@ def read_known_graph(path: Path, *, weighted: bool = False) -> LinkGraph:
 
 def build_web_graph(web: GeneratedWeb) -> LinkGraph:
     """Return a generated web; its pages are called by their numbers."""
-    indptr, targets = web.links()
+    indptr, targets = web.get_links()
     sources = np.repeat(np.arange(web.size, dtype=np.int64), np.diff(indptr))
     return LinkGraph(make_out_links(sources, targets, web.size), _list_numbers(web.size))
 
@@ -247,12 +247,12 @@ def compute_importance(given: LinkGraph, asked: ImportanceOptions, seen: Seen | 
         raise SettingsError("The graph has no nodes; give one that has.")
     if asked.by == "pagerank":
         return ImportanceResult(
-            compute_pagerank(given.matrix(asked.matrix), damping=asked.damping, dangling=asked.dangling)
+            compute_pagerank(given.make_matrix(asked.matrix), damping=asked.damping, dangling=asked.dangling)
         )
     if asked.by == "fixpoint":
-        matrix = given.matrix(asked.matrix, walk=asked.walk)
+        matrix = given.make_matrix(asked.matrix, walk=asked.walk)
         return ImportanceResult(_compute_fixpoint(matrix, asked.eps))
-    matrix = given.matrix(asked.matrix)
+    matrix = given.make_matrix(asked.matrix)
     cash = _run_opic(matrix, asked, seen)
     every = np.arange(matrix.shape[0])
     return ImportanceResult(cash.estimate(every), _compute_reference(matrix, asked.small), cash.paid)
@@ -271,8 +271,8 @@ def compute_site_flow(
     """
     flow = SiteFlow(asked.small)
     flow.start(np.arange(count))
-    found = compute_importance(given, asked, lambda row, to: flow.crawled(row, int(sites[row]), sites[to]))
-    return found, flow.importance(np.arange(count))
+    found = compute_importance(given, asked, lambda row, to: flow.record_crawl(row, int(sites[row]), sites[to]))
+    return found, flow.compute_importance(np.arange(count))
 
 
 def divide_among_owners(given: LinkGraph, asked: ImportanceOptions) -> DividedResult:
@@ -284,7 +284,7 @@ def divide_among_owners(given: LinkGraph, asked: ImportanceOptions) -> DividedRe
     names = list(given.names)
     if len(set(names)) < len(names) or VIRTUAL in names:
         raise SettingsError("Owners know nodes by their names: give a graph whose names are all different, none empty.")
-    graph = StaticGraph(given.matrix(asked.matrix))
+    graph = StaticGraph(given.make_matrix(asked.matrix))
     several = Owners(asked.owners, lambda number, of: Owner(number, of, small=asked.small, buffer=asked.buffer))
     queues = [make_visit_order("greedy", part.cash) for part in several.parts]
     several.start(names)
@@ -293,7 +293,7 @@ def divide_among_owners(given: LinkGraph, asked: ImportanceOptions) -> DividedRe
     transfers = amounts = payments = 0
     for step in range(asked.crawls * graph.size):
         called, queue = working[step % len(working)]
-        name = called[queue.next()]
+        name = called[queue.choose_next()]
         begin, end = graph.starts[place[name]], graph.starts[place[name] + 1]
         shares = None if graph.weights is None else graph.weights[begin:end].tolist()
         several.pay(name, [names[to] for to in graph.targets[begin:end].tolist()], shares)
@@ -302,8 +302,8 @@ def divide_among_owners(given: LinkGraph, asked: ImportanceOptions) -> DividedRe
             transfer = several.way.popleft()
             transfers, amounts = transfers + 1, amounts + len(transfer.amounts)
             several.arrive(transfer)
-    waiting = several.total() - sum(part.cash.total() + part.virtual for part in several.parts)
-    return DividedResult(several.importance(names), transfers, amounts, payments, waiting)
+    waiting = several.sum_cash() - sum(part.cash.sum_cash() + part.virtual for part in several.parts)
+    return DividedResult(several.compute_importance(names), transfers, amounts, payments, waiting)
 
 
 def _run_opic(matrix: Any, asked: ImportanceOptions, seen: Seen | None) -> Cash:
@@ -312,10 +312,10 @@ def _run_opic(matrix: Any, asked: ImportanceOptions, seen: Seen | None) -> Cash:
     cash = Cash(asked.small)
     order = make_visit_order("greedy", cash)
     cash.start(np.arange(min(asked.first or graph.size, graph.size)))
-    cash.of(np.array([graph.size - 1]))  # a place for all
+    cash.get_cash(np.array([graph.size - 1]))  # a place for all
     newcomers: deque[int] = deque(maxlen=RECENT)
     for _ in range(asked.crawls * graph.size):
-        row = order.next()
+        row = order.choose_next()
         begin, end = graph.starts[row], graph.starts[row + 1]
         targets = graph.targets[begin:end]
         if asked.history and cash.size < graph.size:

@@ -58,7 +58,7 @@ class WebChanges:
         self.web, self.rate, self.seed = web, rate, seed
         self.done = 0
 
-    def until(self, crawls: float) -> int:
+    def advance(self, crawls: float) -> int:
         """Bring the web to what it is after so many crawls since the start; how many pages changed now."""
         due = int(self.rate * self.web.size * crawls + 1e-9)
         before = self.done
@@ -140,20 +140,20 @@ class WindowComparison:
                 for page in pages.tolist():
                     each.join(page, 0.0, 1.0 / (len(pages) + 1))
 
-    def crawled(self, page: int, cash: float, paid: float) -> None:
+    def record_crawl(self, page: int, cash: float, paid: float) -> None:
         """Show all windows a crawl: the page, its cash, and G before that is paid out."""
         for each in self.windows.values():
-            each.crawled(page, cash, paid)
+            each.record_crawl(page, cash, paid)
 
-    def importance(self, cash: Cash) -> dict[str, Floats]:
+    def compute_importance(self, cash: Cash) -> dict[str, Floats]:
         """Return what each says of all pages now, float64[n]."""
-        held = cash.of(self.pages)
-        found = {name: each.importance(self.pages, held, cash.paid) for name, each in self.windows.items()}
+        held = cash.get_cash(self.pages)
+        found = {name: each.compute_importance(self.pages, held, cash.paid) for name, each in self.windows.items()}
         return {name: found[name] if name in found else cash.estimate(self.pages) for name in self.names}
 
-    def measures(self) -> dict[str, float]:
+    def count_measures(self) -> dict[str, float]:
         """Return the mean number of measures a page that each keeps (Figure 5); plain OPIC keeps one number, H."""
-        counts = {name: float(each.measures(self.pages).mean()) for name, each in self.windows.items()}
+        counts = {name: float(each.count_measures(self.pages).mean()) for name, each in self.windows.items()}
         return {name: counts.get(name, 1.0) for name in self.names}
 
 
@@ -204,7 +204,7 @@ class ChangingWebPlan:
         if not 0 <= self.month < float("inf"):
             raise SettingsError(f"A month of {self.month:g} is none; give units of G, or 0 to have it measured.")
 
-    def job(self, work: Callable[..., Table], seed: int, *rate: float) -> CrawlJob:
+    def make_job(self, work: Callable[..., Table], seed: int, *rate: float) -> CrawlJob:
         """Return the crawl of the web of `seed` by `work`, at a rate of change if it has one."""
         terms = [self.law, self.size, self.crawls, self.small, self.way, self.month, self.begin, *self.windows]
         return CrawlJob(["opic", work.__name__, *terms, seed, *rate], work, (self, seed, *rate))
@@ -219,10 +219,10 @@ def measure_adaptation(plan: ChangingWebPlan, crawl: Crawl = crawl_here) -> Tabl
     Raises:
         SettingsError: there are too few pages.
     """
-    months = [float(found["month"][0]) for found in crawl([plan.job(_measure_month, seed) for seed in plan.seeds])]
+    months = [float(found["month"][0]) for found in crawl([plan.make_job(_measure_month, seed) for seed in plan.seeds])]
     plans = [(replace(plan, month=month), seed) for seed, month in zip(plan.seeds, months, strict=True)]
     return join_tables(
-        crawl([there.job(_measure_adaptation, seed, rate) for there, seed in plans for rate in plan.rates])
+        crawl([there.make_job(_measure_adaptation, seed, rate) for there, seed in plans for rate in plan.rates])
     )
 
 
@@ -236,9 +236,9 @@ def measure_month(plan: ChangingWebPlan, seed: int) -> float:
     if plan.month:
         return plan.month
     crawl = OpicCrawl(generate_web(get_law(plan.law), plan.size, seed), plan.way, seed, plan.small)
-    crawl.until(WARM * plan.size)
+    crawl.advance(WARM * plan.size)
     before = crawl.cash.paid
-    crawl.until(2 * WARM * plan.size)
+    crawl.advance(2 * WARM * plan.size)
     return (crawl.cash.paid - before) / WARM
 
 
@@ -247,16 +247,16 @@ def _measure_adaptation(plan: ChangingWebPlan, seed: int, rate: float) -> Table:
     changes = WebChanges(web, rate, seed)
     crawl = OpicCrawl(web, plan.way, seed, plan.small)
     watching = WindowComparison(plan.windows, plan.month, crawl.rows, plan.begin)
-    crawl.seen = watching.crawled
+    crawl.seen = watching.record_crawl
     found, x = [], None
     for number in range(1, plan.crawls + 1):
         for part in range(1, STEPS + 1):
-            crawl.until((number - 1) * plan.size + part * plan.size // STEPS)
-            changes.until(number - 1 + part / STEPS)
+            crawl.advance((number - 1) * plan.size + part * plan.size // STEPS)
+            changes.advance(number - 1 + part / STEPS)
         x = compute_truth(web, plan.small, x)
-        kept = watching.measures()
-        for name, estimate in watching.importance(crawl.cash).items():
+        kept = watching.count_measures()
+        for name, estimate in watching.compute_importance(crawl.cash).items():
             first = {"law": plan.law, "seed": seed, "rate": rate, "window": name, "crawl": number}
             also = {"month": plan.month, "measures": kept[name], "changed": changes.done}
-            found.append({**first, **also, **measure_errors(estimate, x[:-1]).columns()})
+            found.append({**first, **also, **measure_errors(estimate, x[:-1]).measure()})
     return make_table(found)

@@ -52,11 +52,11 @@ class StaticWebPlan:
         for name in self.laws:
             get_law(name)
 
-    def web(self, name: str, seed: int) -> GeneratedWeb:
+    def generate_web(self, name: str, seed: int) -> GeneratedWeb:
         """Return the web of a law and seed."""
         return generate_web(replace(get_law(name), mean=self.mean), self.size, seed)
 
-    def jobs(self, work: Callable[..., Table], ways: Sequence[str]) -> list[CrawlJob]:
+    def list_jobs(self, work: Callable[..., Table], ways: Sequence[str]) -> list[CrawlJob]:
         """Return a crawl by `work` for each law, seed and way, the ways being selections or off-line ones."""
         terms = self.size, self.crawls, self.small, self.mean
         return [
@@ -73,7 +73,7 @@ def measure_convergence(plan: StaticWebPlan, crawl: Crawl = crawl_here) -> Table
     Columns: law, seed, way (selection or off-line), estimate ("paid and held": (H+C)/(G+1); "paid": H/G; or
     "iterate"), fetches, crawls (fetches / n), gained (G), then those of `ImportanceErrors`.
     """
-    return join_tables(crawl(plan.jobs(_measure_convergence, [*SELECTIONS, *OFFLINE])))
+    return join_tables(crawl(plan.list_jobs(_measure_convergence, [*SELECTIONS, *OFFLINE])))
 
 
 def measure_payments(plan: StaticWebPlan, crawl: Crawl = crawl_here) -> Table:
@@ -82,11 +82,11 @@ def measure_payments(plan: StaticWebPlan, crawl: Crawl = crawl_here) -> Table:
     Columns: law, seed, way, fetches, crawls, held (the mean cash of the pages crawled since the row before, times n,
     the total being 1; the paper: 2 under greedy, 1 under random), gained (G), by_pages (G without the virtual page's).
     """
-    return join_tables(crawl(plan.jobs(_measure_payments, SELECTIONS)))
+    return join_tables(crawl(plan.list_jobs(_measure_payments, SELECTIONS)))
 
 
 def _measure_convergence(plan: StaticWebPlan, name: str, seed: int, way: str) -> Table:
-    web = plan.web(name, seed)
+    web = plan.generate_web(name, seed)
     x = compute_truth(web, plan.small)[:-1]
     rows = []
     for steps, gained, estimates in (
@@ -95,7 +95,7 @@ def _measure_convergence(plan: StaticWebPlan, name: str, seed: int, way: str) ->
         first = {"law": name, "seed": seed, "way": way}
         for kind, estimate in estimates.items():
             at = {"estimate": kind, "fetches": steps, "crawls": steps / plan.size, "gained": gained}
-            rows.append({**first, **at, **measure_errors(estimate, x).columns()})
+            rows.append({**first, **at, **measure_errors(estimate, x).measure()})
     return make_table(rows)
 
 
@@ -110,17 +110,17 @@ def _crawl_online(
 ) -> Iterator[tuple[int, float, dict[str, Any]]]:
     crawl = OpicCrawl(web, way, seed, plan.small)
     for point in choose_times(plan.crawls):
-        crawl.until(round(point * plan.size))
+        crawl.advance(round(point * plan.size))
         cash, rows = crawl.cash, crawl.rows
-        yield crawl.steps, cash.paid, {"paid and held": cash.estimate(rows), "paid": cash.rough(rows)}
+        yield crawl.steps, cash.paid, {"paid and held": cash.estimate(rows), "paid": cash.compute_rough(rows)}
 
 
 def _measure_payments(plan: StaticWebPlan, name: str, seed: int, way: str) -> Table:
-    web = plan.web(name, seed)
+    web = plan.generate_web(name, seed)
     crawl = OpicCrawl(web, way, seed, plan.small)
     rows, before, since = [], 0.0, 0
     for part in range(1, plan.crawls * PARTS + 1):
-        crawl.until(part * plan.size // PARTS)
+        crawl.advance(part * plan.size // PARTS)
         by_pages = crawl.cash.paid - crawl.cash.virtual_history
         held = (by_pages - before) / max(crawl.steps - since, 1) * plan.size
         at = {"fetches": crawl.steps, "crawls": crawl.steps / plan.size, "held": held}
@@ -167,11 +167,11 @@ class OpicCrawl:
         self.steps = 0
         self.seen: Callable[[int, float, float], object] | None = None
 
-    def until(self, steps: int) -> None:
+    def advance(self, steps: int) -> None:
         """Fetch pages until there were so many fetches since the start."""
         for _ in range(self.steps, steps):
-            page = self.order.next()
+            page = self.order.choose_next()
             if self.seen is not None:
                 self.seen(page, float(self.cash.cash[page]) + self.cash.offset, self.cash.paid)
-            self.cash.pay(page, self.web.targets(page))
+            self.cash.pay(page, self.web.get_targets(page))
         self.steps = max(self.steps, steps)

@@ -72,14 +72,14 @@ class GeneratedWeb:
         """The number of pages, n."""
         return len(self.out)
 
-    def links(self) -> tuple[Rows, Rows]:
+    def get_links(self) -> tuple[Rows, Rows]:
         """Return the web as it is now, as compressed sparse rows: indptr int64[n + 1] and the targets, int64[m]."""
         indptr = np.zeros(self.size + 1, np.int64)
         np.cumsum([len(some) for some in self.out], out=indptr[1:])
         targets = np.fromiter((page for some in self.out for page in some), np.int64, int(indptr[-1]))
         return indptr, targets
 
-    def targets(self, page: int) -> Rows:
+    def get_targets(self, page: int) -> Rows:
         """Return whom a page links to now, int64."""
         kept = self.arrays[page]
         if kept is None:

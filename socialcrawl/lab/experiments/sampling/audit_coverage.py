@@ -66,7 +66,7 @@ def draw_dataset(world: PageWorld, topic: PageTopic, share: float, seed: int) ->
             continue
         held[page] = True
         wanted -= 1
-        line += [to for to in world.graph.out(page)[0].tolist() if within[to] and not held[to]]
+        line += [to for to in world.graph.list_links(page)[0].tolist() if within[to] and not held[to]]
     return held
 
 
@@ -94,7 +94,7 @@ def list_jobs(world: PageWorld, topic: PageTopic, method: str, setup: WalkSetup,
     )
     made = []
     for number in range(setup.runs):
-        how = setup.how(method, number)
+        how = setup.make_rules(method, number)
         within = find_reached(world, topic, how.focus, how.k)
         begin = choose_starts(world, topic, how.walkers, how.seed)
         wider = widen_topic(topic, how)
@@ -118,7 +118,7 @@ def run_audit(world: PageWorld, how: WalkRules, search: InlinkSearch, begin: Seq
     within, on_topic = asking.within, asking.on
     rows: list[dict[str, Any]] = []
     for name, flags in asking.asked.items():
-        found = series.share(flags[visits["node"]])
+        found = series.estimate_share(flags[visits["node"]])
         truths = {"truth": float(flags[within].mean()), "all": float(flags[on_topic].mean())}
         rows.append({"question": name, **_answer(found), **truths, **row})
         if name == "held":

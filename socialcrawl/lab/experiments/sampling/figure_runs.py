@@ -32,7 +32,7 @@ def make_figure(name: str, wanted: WorldOptions, asked: WalkOptions, run: Experi
         SettingsError: an option or file cannot be used.
     """
     run.prepare(CRAWLS)
-    world = wanted.world()
+    world = wanted.make_world()
     write_line(f"{world.name}: {world.size:,} pages, {world.graph.links:,} links")
     rows, frames = _FIGURES[name](_Work(name, world, asked, run))
     run.write_csv(name, make_table(rows))
@@ -60,25 +60,25 @@ class _Work:
         )
         return seen
 
-    def topics(self, number: int | None = None) -> list[PageTopic]:
+    def choose_topics(self, number: int | None = None) -> list[PageTopic]:
         """Return the first topics of the world."""
         return list(self.world.topics.values())[:number]
 
-    def worded(self) -> list[PageTopic]:
+    def choose_worded(self) -> list[PageTopic]:
         """Return the topics that are told by a word, their name.
 
         Raises:
             SettingsError: there are none, or no texts.
         """
         texts = frozen_lists.require_texts(self.world)
-        chosen = [topic for topic in self.topics() if find_mentions(texts, topic.name)[topic.on].mean() > MOSTLY]
+        chosen = [topic for topic in self.choose_topics() if find_mentions(texts, topic.name)[topic.on].mean() > MOSTLY]
         if not chosen:
             raise SettingsError("No topic here is a word: two classifiers are compared on one, as --topic church.")
         return chosen
 
-    def methods(self) -> tuple[str, ...]:
+    def choose_methods(self) -> tuple[str, ...]:
         """Return the methods to compare."""
-        return self.asked.chosen(PAPER)
+        return self.asked.choose_methods(PAPER)
 
 
 def _compare_distributions(
@@ -87,10 +87,10 @@ def _compare_distributions(
     """Return figures 1 and 2: the first two topics, each method and the truth."""
     rows: list[Row] = []
     frames: list[Any] = []
-    for topic in work.topics(2):
+    for topic in work.choose_topics(2):
         quantity = of(topic)
         lines = [_make_true_line(quantity, topic, work.world)]
-        for method in work.methods():
+        for method in work.choose_methods():
             visits = work.sample(topic, method)
             own = compare_shares(visits, quantity, work.world, topic, method)
             rows += own
@@ -167,14 +167,14 @@ def _order_domains(world: PageWorld, topic: PageTopic) -> Quantity:
 def _make_fig3(work: _Work) -> tuple[list[Row], list[Bars]]:
     rows: list[Row] = []
     frames = []
-    for topic in work.topics():
+    for topic in work.choose_topics():
         own: list[Row] = []
-        for method in work.methods() if topic.parts else ():
+        for method in work.choose_methods() if topic.parts else ():
             visits = work.sample(topic, method)
             for name in topic.parts:
                 own += compare_shares(visits, measured.count_part(topic, name), work.world, topic, method)[1:]
         if own:
-            frames.append(_draw_parts(topic, own, work.methods()))
+            frames.append(_draw_parts(topic, own, work.choose_methods()))
             for row in own:
                 write_line(f"    {row['topic']}, {row['bin']}: {_format_share(row)} by {row['method']}")
         rows += own
@@ -206,7 +206,7 @@ def _make_fig4(work: _Work) -> tuple[list[Row], list[Any]]:
     """Return both classifiers: camps of topics with two parts, and links that stay on topic."""
     rows: list[Row] = []
     frames: list[Any] = []
-    for topic in work.worded():
+    for topic in work.choose_worded():
         classes = {"keyword": topic, "tree": frozen_lists.classify_by_tree(work.world, topic, work.asked.setup.seed)}
         camps: list[tuple[str, list[float]]] = []
         spread: list[list[float]] = []
@@ -247,7 +247,7 @@ def _print_classifier(label: str, by: PageTopic, topic: PageTopic, world: PageWo
 def _make_fig5(work: _Work) -> tuple[list[Row], list[Any]]:
     rows: list[Row] = []
     lines: dict[str, list[Curve]] = {"domains": [], "staying": []}
-    for topic in work.topics():
+    for topic in work.choose_topics():
         visits = work.sample(topic, "hard")
         stay = measured.count_staying_links(work.world, topic)
         for quantity in (_join_domains(work.world), stay):

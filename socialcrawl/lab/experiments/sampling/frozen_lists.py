@@ -124,7 +124,7 @@ def measure_biases(world: PageWorld, topic: PageTopic, setup: WalkSetup) -> Iter
         for consistency in CONSISTENCIES:
             for run in range(setup.runs):
                 how = replace(
-                    setup.how("none", run),
+                    setup.make_rules("none", run),
                     consistency=consistency,
                     length=length,
                     idle=length,

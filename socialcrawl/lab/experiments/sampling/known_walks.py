@@ -62,7 +62,7 @@ class WalkSetup:
     k: int = 1
     more: Mapping[str, Any] = field(default_factory=dict)
 
-    def how(self, method: str, run_: int) -> WalkRules:
+    def make_rules(self, method: str, run_: int) -> WalkRules:
         """Return the rules of crawl number `run_` by a method.
 
         Raises:
@@ -119,7 +119,7 @@ def list_jobs(world: PageWorld, topic: PageTopic, method: str, setup: WalkSetup)
     print_ = compute_fingerprint(graph.indptr, graph.indices, topic.on, world.there)
     made = []
     for number in range(setup.runs):
-        how = setup.how(method, number)
+        how = setup.make_rules(method, number)
         begin = choose_starts(world, topic, how.walkers, how.seed)
         wider = widen_topic(topic, how)
         said = ["sampling 2", print_, *astuple(how), *astuple(setup.search), *begin]
@@ -144,7 +144,7 @@ def walk_method(
             make_parts(crawl, WalkedSource(world, topic.on, search, widen_topic(topic, how)), tape),
             size=max(how.walkers, TOGETHER),
         )
-    found = crawl.visits()
+    found = crawl.list_visits()
     weight = np.where(found.kept & found.on_topic, found.weight, 0.0)
     count = len(weight)
     return {

@@ -74,7 +74,7 @@ def estimate_shares(visits: Table, quantity: Quantity) -> list[Estimate]:
     """Return the estimated share of each bin."""
     place = quantity.place[visits["node"]]
     series = Series.of(visits["weight"], visits["walk"], place)
-    return [series.share(place == number) for number in range(len(quantity.bins))]
+    return [series.estimate_share(place == number) for number in range(len(quantity.bins))]
 
 
 def compare_shares(

@@ -48,7 +48,7 @@ class WorldOptions:
     seed: int
     wider: tuple[str, ...] = ()
 
-    def world(self) -> PageWorld:
+    def make_world(self) -> PageWorld:
         """Return the world.
 
         Raises:
@@ -72,9 +72,9 @@ class WorldOptions:
                 if self.web
                 else generate_web(TopicWebParameters(self.size, self.trap, self.seed))
             )
-        chosen = [world.topic(one.name) for one in asked] or list(world.topics.values())
+        chosen = [world.find_topic(one.name) for one in asked] or list(world.topics.values())
         if above:
-            wider = np.logical_or.reduce([world.topic(one.name).on for one in above])
+            wider = np.logical_or.reduce([world.find_topic(one.name).on for one in above])
             chosen = [replace(topic, wider=wider) for topic in chosen]
         return replace(world, topics={topic.name: topic for topic in chosen})
 
@@ -96,7 +96,7 @@ class WalkOptions:
     methods: tuple[str, ...]
     setup: WalkSetup
 
-    def chosen(self, usual: Sequence[str]) -> tuple[str, ...]:
+    def choose_methods(self, usual: Sequence[str]) -> tuple[str, ...]:
         """Return the methods asked for, or the usual ones.
 
         Raises:

@@ -33,7 +33,7 @@ def run_bias(wanted: WorldOptions, asked: WalkOptions, run: ExperimentRun) -> No
         SettingsError: an option or file cannot be used.
     """
     run.prepare()
-    world = wanted.world()
+    world = wanted.make_world()
     topic = next(iter(world.topics.values()))
     rows = []
     total = len(frozen_lists.SEARCHES) * 2 * asked.setup.runs
@@ -110,12 +110,12 @@ def run_audit(wanted: WorldOptions, asked: WalkOptions, held: float, run: Experi
         SettingsError: an option or file cannot be used.
     """
     run.prepare(CRAWLS)
-    world = wanted.world()
+    world = wanted.make_world()
     write_line(f"{world.name}: {world.size:,} pages, {world.graph.links:,} links")
     rows: list[Row] = []
     for topic in world.topics.values():
         dataset = audit_coverage.draw_dataset(world, topic, held, asked.setup.seed)
-        for method in asked.chosen(list_methods(topic)):
+        for method in asked.choose_methods(list_methods(topic)):
             made = audit_coverage.list_jobs(world, topic, method, asked.setup, dataset)
             own = run.crawl(f"audit: {topic.name}, {method}", made)
             answers = _measure_answers(own)
@@ -179,7 +179,7 @@ def run_gap(wanted: WorldOptions, run: ExperimentRun) -> None:
         SettingsError: an option or file cannot be used.
     """
     run.prepare()
-    world = wanted.world()
+    world = wanted.make_world()
     rows = [row for topic in world.topics.values() for row in frozen_lists.measure_mixing(world, topic)]
     for row in rows:
         write_line(

@@ -83,7 +83,7 @@ class PageWorld:
         """The number of pages, n."""
         return self.graph.size
 
-    def topic(self, name: str) -> PageTopic:
+    def find_topic(self, name: str) -> PageTopic:
         """Return the topic of that name.
 
         Raises:

@@ -94,7 +94,7 @@ def test_searches_and_names_become_seeds_once_each_in_order():
 
 def test_nothing_to_start_from_is_said_with_a_remedy():
     by = collect("bfs", [])
-    assert by.choose(1, 0.0) == Stop("failed", by.seeds.complaint())
+    assert by.choose(1, 0.0) == Stop("failed", by.seeds.explain_empty())
     by = Collect(Seeds(names=[Node(1)]), make_estimator("bfs", seed=1), 5)
     by.absorb(by.choose(1, 0.0), [Outcome(0, Node(1), 0.0, missing="suspended")])
     assert "suspended" in by.choose(1, 0.0).why

@@ -81,8 +81,15 @@ def state(by):
     """Everything that a crawl has learned."""
     graph, size = by.graph, by.graph.size
     rows = np.arange(size)
-    out = [tuple(bits(part) for part in graph.out(row)) for row in range(size)]
-    seen = (graph.size, graph.left, graph.fetched().tolist(), graph.frontier().tolist(), graph.nodes().tolist(), out)
+    out = [tuple(bits(part) for part in graph.list_links(row)) for row in range(size)]
+    seen = (
+        graph.size,
+        graph.left,
+        graph.list_fetched().tolist(),
+        graph.frontier().tolist(),
+        graph.nodes().tolist(),
+        out,
+    )
     told = [[(a.hex()) for a in graph.features(row)] for row in range(size)]
     line = (by.seeds.queries, by.seeds.unresolved, by.seeds.ready, by.seeds.asked, by.seeds.missing, by.seeds.failures)
     own = (by.picks, by.taken, by.relevance.hex(), by.seed_relevance.hex(), by.imported, by.failures)
@@ -317,13 +324,13 @@ def test_nodes_added_at_once_are_those_added_one_by_one(made, before, seeds, sam
                 one_by_one(all_, *some)
         else:
             assert rows.tolist() == [one.row(Node(node)) for node, *_ in rest]
-            assert set(all_.changes().tolist()) >= set(rows.tolist())
+            assert set(all_.take_changes().tolist()) >= set(rows.tolist())
     assert one.nodes().tolist() == all_.nodes().tolist()
     assert (one.left, one.frontier().tolist()) == (all_.left, all_.frontier().tolist())
     assert [one.features(row) for row in range(one.size)] == [all_.features(row) for row in range(one.size)]
-    assert one.fetched().tolist() == all_.fetched().tolist()
+    assert one.list_fetched().tolist() == all_.list_fetched().tolist()
     for row in range(one.size):
-        assert [bits(part) for part in one.out(row)] == [bits(part) for part in all_.out(row)]
+        assert [bits(part) for part in one.list_links(row)] == [bits(part) for part in all_.list_links(row)]
 
 
 def one_by_one(graph, node, value, links, *there_and_root):
@@ -380,7 +387,7 @@ def test_what_has_to_be_looked_at_by_itself_is_not_added_at_once_and_leaves_no_t
     graph = Graph()
     graph.add(Node(0), 1.0, np.array([7, 8]), np.array([1.0, 2.0]))
     assert graph.extend(wrong) is None
-    assert (graph.nodes().tolist(), graph.left, graph.fetched().tolist()) == ([0, 7, 8], 2, [0])
+    assert (graph.nodes().tolist(), graph.left, graph.list_fetched().tolist()) == ([0, 7, 8], 2, [0])
 
 
 @settings(deadline=None, max_examples=35)

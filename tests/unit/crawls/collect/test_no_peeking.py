@@ -126,10 +126,10 @@ def test_the_seals_hold():
     graph = known(random_world(10, 2, 1))
     behind_seals = sealed(graph, [3])
     assert behind_seals.beta[3] == graph.beta[3]
-    assert behind_seals.out(3)[0].tolist() == graph.out(3)[0].tolist()
+    assert behind_seals.list_links(3)[0].tolist() == graph.list_links(3)[0].tolist()
     looks = (lambda g: g.beta[4], lambda g: g.beta[np.array([3, 4])], lambda g: g.beta[:], lambda g: np.asarray(g.beta))
-    linked = next(u for u in range(10) if u != 3 and len(graph.out(u)[0]))
-    for look in (*looks, lambda g: g.out(linked)):
+    linked = next(u for u in range(10) if u != 3 and len(graph.list_links(u)[0]))
+    for look in (*looks, lambda g: g.list_links(linked)):
         with pytest.raises(PeekedError):
             look(behind_seals)
 
@@ -162,8 +162,8 @@ def crawled(name, way, size=1, steps=200):
 
 def read_off(graph, row, estimator):
     """The features of a row, from the links of all that was fetched: no sum that somebody kept."""
-    known_links = [graph.out(u) for u in graph.fetched().tolist()]
-    values = graph.value(graph.fetched()).tolist()
+    known_links = [graph.list_links(u) for u in graph.list_fetched().tolist()]
+    values = graph.value(graph.list_fetched()).tolist()
     pairs = [(w, float(a[to == row][0])) for w, (to, a) in zip(values, known_links, strict=True) if row in to]
     numbers = {"n": [w for w, _ in pairs], "e": [a for _, a in pairs], "ne": [w * a for w, a in pairs]}
     h = {"sum": np.sum, "avg": np.mean, "max": np.max}
@@ -208,7 +208,7 @@ def test_rows_are_learned_as_picked_not_as_they_become():
     for by, x, _ in crawled("lnh-sum", "greedy"):
         last = by, x
     by, x = last
-    now = by.graph.columns(by.estimator.features, by.graph.fetched()[len(SEEDS) :]).T
+    now = by.graph.columns(by.estimator.features, by.graph.list_fetched()[len(SEEDS) :]).T
     assert (now >= x - 1e-9).all()
     assert np.count_nonzero(np.abs(now - x).max(axis=1) > 1e-9) > 50
 
@@ -257,7 +257,7 @@ def test_a_budget_larger_than_the_graph_takes_all_that_is_in_reach_and_holds_the
     reach, ring = set(), set(SEEDS)
     while ring:
         reach |= ring
-        ring = {int(v) for u in ring for v in graph.out(u)[0]} - reach
+        ring = {int(v) for u in ring for v in graph.list_links(u)[0]} - reach
     replay = simulate(graph, SEEDS, ReplaySetup(name, 60, refresh_rate=rate, switch_after=5))
     assert sorted(replay.steps.tolist()) == sorted(reach - set(SEEDS))
     assert len(reach) < 25

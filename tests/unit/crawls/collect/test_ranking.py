@@ -25,7 +25,7 @@ class Drifting(Estimator):
     def __init__(self, seed: int, stride: float) -> None:
         self.seed, self.stride = seed, stride
 
-    def terms(self, n):
+    def get_terms(self, n):
         rng = np.random.default_rng(self.seed)
         steps = rng.normal(0, self.stride, (n + 1, 4)) * (rng.random((n + 1, 1)) < 0.7)
         weights = rng.normal(0, 1, 4) + steps.sum(axis=0)
@@ -34,7 +34,7 @@ class Drifting(Estimator):
         )
 
     def score(self, graph, rows, n):
-        return self.terms(n).combined(graph.columns(FEATURES, rows))
+        return self.get_terms(n).combine(graph.columns(FEATURES, rows))
 
 
 def rescan(graph, estimator, size, n):
@@ -55,7 +55,7 @@ def live(seed, estimator, *, kept=2, size=1, steps=60, worths=(0, 0, 0, 1, 3), s
         targets = rng.choice(span, int(rng.integers(0, 25)), replace=False)
         alpha = np.array([compute_worth(int(x)) for x in rng.choice(worths, len(targets))], np.float64)
         x, value = graph.features(graph.row(node)), compute_worth(int(rng.choice(worths)))
-        estimator.grown(graph, graph.add(node, value, targets, alpha))
+        estimator.note_fetched(graph, graph.add(node, value, targets, alpha))
         return x, value
 
     seeds = [Node(int(node)) for node in rng.choice(span, 2, replace=False)]
@@ -66,7 +66,7 @@ def live(seed, estimator, *, kept=2, size=1, steps=60, worths=(0, 0, 0, 1, 3), s
         fetch(node)
     for n in range(steps):
         for _ in range(2):  # asked twice, the same answer
-            rows, scores = fast.best(size, n)
+            rows, scores = fast.find_best(size, n)
             wanted, values = rescan(graph, estimator, size, n)
             assert rows.tolist() == wanted.tolist()
             assert scores.tolist() == values.tolist()

@@ -64,7 +64,7 @@ def test_it_says_what_scikit_learn_says_when_taught_row_by_row(name, kind, optio
         assert scores.dtype == np.float64
         assert scores.tolist() == pytest.approx(model.predict(wanted).tolist(), rel=1e-12)
     assert len(set(scores.tolist())) > 5
-    assert estimator.terms(1) is None
+    assert estimator.get_terms(1) is None
 
 
 @pytest.mark.parametrize(("name", "kind", "options"), OTHERS)
@@ -157,10 +157,10 @@ def by_hand(graph, seeds, features, model, budget):
     """The referee of a whole crawl: the frontier, features and lessons anew at every step, from the definitions."""
     done, steps, taught = list(seeds), [], False
     while len(steps) < budget:
-        seen = dict.fromkeys([*seeds, *(int(v) for u in done for v in graph.out(u)[0])])
+        seen = dict.fromkeys([*seeds, *(int(v) for u in done for v in graph.list_links(u)[0])])
         into = {v: [] for v in seen if v not in done}
         for u in done:
-            for v, a in zip(*(part.tolist() for part in graph.out(u)), strict=True):
+            for v, a in zip(*(part.tolist() for part in graph.list_links(u)), strict=True):
                 if v in into:
                     into[v].append((float(graph.beta[u]), a))
         x = np.array([[summed(links, feature) for feature in features] for links in into.values()])
@@ -208,7 +208,7 @@ def test_folding_the_history_is_living_through_it(name, kind, options):
         while len(history) < 12:
             batch = by.choose(2, 0.0)
             assert not isinstance(batch, Stop)
-            said = [Outcome(p.n, p.node, 0.0, float(graph.beta[p.node]), *graph.out(p.node)) for p in batch]
+            said = [Outcome(p.n, p.node, 0.0, float(graph.beta[p.node]), *graph.list_links(p.node)) for p in batch]
             by.absorb(batch, said)
             history.append((batch, said))
         lived = by
@@ -360,7 +360,7 @@ def test_cash_is_a_column_to_learn_over_and_is_that_of_a_dictionary(monkeypatch)
     run(make_parts(flowing_crawl(seeds), KnownGraphSource(graph), store))
     cash, paid = dict.fromkeys(seeds, 1 / len(seeds)), []
     for node in store.nodes:
-        mine, to = cash.pop(node, 0.0), [v for v in graph.out(node)[0].tolist() if v != node]
+        mine, to = cash.pop(node, 0.0), [v for v in graph.list_links(node)[0].tolist() if v != node]
         paid.append(mine)
         for other in to:
             cash[other] = cash.get(other, 0.0) + mine / len(to)
@@ -374,7 +374,7 @@ def test_cash_is_a_column_to_learn_over_and_is_that_of_a_dictionary(monkeypatch)
     for node in store.nodes:
         (pick,) = again.choose(1, 0.0)
         assert pick.node == node
-        again.absorb((pick,), [Outcome(pick.n, node, 0.0, float(graph.beta[node]), *graph.out(node))])
+        again.absorb((pick,), [Outcome(pick.n, node, 0.0, float(graph.beta[node]), *graph.list_links(node))])
     assert Seen.lessons == lessons
 
 
@@ -382,7 +382,7 @@ def test_cash_may_be_named_among_the_features_of_a_campaign():
     estimator = make_estimator(SGD, seed=1, features=("cash", "n_sum"))
     assert isinstance(estimator, Flowing)
     assert estimator.features == ("n_sum",)
-    assert estimator.one_by_one()
-    assert not make_estimator(SGD, seed=1).one_by_one()
+    assert estimator.is_sequential()
+    assert not make_estimator(SGD, seed=1).is_sequential()
     with pytest.raises(SettingsError, match="cash"):
         make_estimator(SGD, seed=1, features=("money",))

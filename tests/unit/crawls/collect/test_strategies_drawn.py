@@ -331,7 +331,7 @@ def test_whatever_the_refresh_rate_a_batch_comes_from_the_frontier_before_it(see
     known = random_graph(seed, 25)
     crawled = steps(known, budget, strategy=name, refresh_rate=rate, seed=seed, q=0.3)
     asked, left = {0, 1}, list(crawled)
-    while frontier := {v for u in asked for v in known.out(u)[0].tolist()} - asked:
+    while frontier := {v for u in asked for v in known.list_links(u)[0].tolist()} - asked:
         size = min(rate, len(frontier), budget - len(asked) + 2)
         batch, left = set(left[:size]), left[size:]
         assert len(batch & frontier) == size

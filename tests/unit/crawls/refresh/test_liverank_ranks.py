@@ -44,8 +44,8 @@ def solved(old, zap, damping=0.85):
     """The referee: Y = d Y A + (1-d) X as it is written, solved; rows of A without links are 0."""
     a = np.zeros((old.size, old.size))
     for u in range(old.size):
-        for v in old.out(u):
-            a[u, v] = 1 / len(old.out(u))
+        for v in old.list_targets(u):
+            a[u, v] = 1 / len(old.list_targets(u))
     x = np.zeros(old.size)
     x[zap] = 1 / max(len(zap), 1)
     return np.linalg.solve(np.eye(old.size) - damping * a.T, (1 - damping) * x)
@@ -55,8 +55,8 @@ def exactly(old, zap, damping=Fraction(0.85)):
     """The same in fractions, without any rounding: Gauss's elimination."""
     rows = [[Fraction(int(u == v)) for u in range(old.size)] for v in range(old.size)]
     for u in range(old.size):
-        for v in old.out(u).tolist():
-            rows[v][u] -= damping / len(old.out(u))
+        for v in old.list_targets(u).tolist():
+            rows[v][u] -= damping / len(old.list_targets(u))
     for v, row in enumerate(rows):
         row.append((1 - damping) / len(zap) if v in zap else Fraction(0))
     for i, pivot in enumerate(rows):
@@ -69,7 +69,7 @@ def exactly(old, zap, damping=Fraction(0.85)):
 def reached(old, rows):
     graph = nx.DiGraph()
     graph.add_nodes_from(range(old.size))
-    graph.add_edges_from((u, int(v)) for u in range(old.size) for v in old.out(u))
+    graph.add_edges_from((u, int(v)) for u in range(old.size) for v in old.list_targets(u))
     return set().union(*({int(row)} | nx.descendants(graph, int(row)) for row in rows))
 
 
@@ -90,7 +90,7 @@ def test_ranks_solve_the_system_and_are_zero_exactly_where_the_walk_cannot_come(
         patch.setattr(pagerank_batch, "BLOCK", block)
         walk = BatchPageRank(old.indptr, old.indices, damping=damping)
         zaps = [tested[active], None, tested[~active]]
-        found = walk.ranks(zaps, tolerance=1e-14)
+        found = walk.compute_ranks(zaps, tolerance=1e-14)
     for zap, ranks in zip(zaps, found, strict=True):
         rows = np.arange(old.size) if zap is None else zap
         assert np.abs(ranks - solved(old, rows, damping)).sum() < 1e-12
@@ -105,8 +105,8 @@ def test_a_vector_has_the_same_bits_alone_and_in_company(made, block):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pagerank_batch, "BLOCK", block)
         walk = BatchPageRank(old.indptr, old.indices)
-        together = walk.ranks([None, tested[active], tested[~active]], tolerance=1e-3)
-        alone = [walk.ranks([zap], tolerance=1e-3)[0] for zap in (None, tested[active], tested[~active])]
+        together = walk.compute_ranks([None, tested[active], tested[~active]], tolerance=1e-3)
+        alone = [walk.compute_ranks([zap], tolerance=1e-3)[0] for zap in (None, tested[active], tested[~active])]
     assert [one.tobytes() for one in together] == [one.tobytes() for one in alone]
 
 
@@ -121,12 +121,15 @@ def test_ranks_are_those_of_the_weighted_pagerank_that_drops_what_dangles(seed):
         wanted = compute_pagerank(
             make_out_links(sources[kept], targets[kept], 500), zap=x, dangling="drop", tolerance=1e-13
         )
-        assert np.abs(BatchPageRank(old.indptr, old.indices).ranks([zap], tolerance=1e-13)[0] - wanted).sum() < 1e-12
+        assert (
+            np.abs(BatchPageRank(old.indptr, old.indices).compute_ranks([zap], tolerance=1e-13)[0] - wanted).sum()
+            < 1e-12
+        )
 
 
 def test_on_a_long_chain_all_that_can_be_reached_has_a_rank_however_far_and_however_small():
     old = old_of([(i, i + 1) for i in range(999)], 1002)
-    ranks = LiveRanks(old, 1, damping=0.2, tolerance=1e-6).adaptive(np.array([0]))
+    ranks = LiveRanks(old, 1, damping=0.2, tolerance=1e-6).score_adaptive(np.array([0]))
     assert (ranks[:1000] > 0).all()
     assert (ranks[1000:] == 0).all()
     assert (np.diff(ranks[:1000]) <= 0).all()
@@ -139,7 +142,7 @@ def test_a_wider_tolerance_takes_fewer_sweeps_so_that_it_is_really_used():
     old = OldDataset.of(*rng.integers(0, 50, (2, 300)), 50)
     wanted = solved(old, np.arange(50))
     walk = BatchPageRank(old.indptr, old.indices)
-    errors = [np.abs(walk.ranks([None], tolerance=t)[0] - wanted).sum() for t in (1e-2, 1e-12)]
+    errors = [np.abs(walk.compute_ranks([None], tolerance=t)[0] - wanted).sum() for t in (1e-2, 1e-12)]
     assert 1e-6 < errors[0] < 1e-1
     assert errors[1] < 1e-11
 
@@ -156,7 +159,7 @@ def test_logarithms_of_ratios_are_right_to_1e12_for_small_ranks_too(seed):
     old = far_apart(seed)
     tested, active = np.array([0, 1, 2, 3]), np.array([True, False, True, False])
     for_it, against = exactly(old, [0, 2]), exactly(old, [1, 3])
-    found = LiveRanks(old, 1).double_adaptive(tested, active)
+    found = LiveRanks(old, 1).score_double_adaptive(tested, active)
     told = [row for row in range(old.size) if for_it[row] and against[row]]
     assert 0 < min(for_it) < 1e-6 * max(for_it)
     assert len(told) > 18
@@ -182,7 +185,7 @@ def test_every_order_holds_each_untested_row_once_and_goes_by_its_score(made):
     there = reached(old, tested[~active])
     least = min((against[row] for row in there), default=1.0)
     both = np.array([pa[v] / (against[v] if v in there else least) for v in range(old.size)])
-    indegree = np.array([sum(v in old.out(u) for u in range(old.size)) for v in range(old.size)])
+    indegree = np.array([sum(v in old.list_targets(u) for u in range(old.size)) for v in range(old.size)])
     by = {"random": [], "indegree": [indegree], "pagerank": [p], "pa": [pa, p], "pa+-": [both, p], "asf": []}
     for rank, columns in by.items():
         order = ranks.order(rank, tested, active)
@@ -228,11 +231,11 @@ def test_active_site_first_without_sites_says_so():
 def test_a_training_set_without_neighbours_has_none_while_others_are_there(made, rank, z):
     old, _, _ = made
     ranks = LiveRanks(old, 2)
-    whole, apart = ranks.training(rank, old.size), ranks.training(rank, z, neighbours=False).tolist()
-    assert ranks.training(rank, z).tolist() == whole[:z].tolist()
+    whole, apart = ranks.choose_training(rank, old.size), ranks.choose_training(rank, z, neighbours=False).tolist()
+    assert ranks.choose_training(rank, z).tolist() == whole[:z].tolist()
     taken, left = [], []
     for v in whole.tolist():
-        near = any(v in old.out(u) or u in old.out(v) for u in taken)
+        near = any(v in old.list_targets(u) or u in old.list_targets(v) for u in taken)
         (left if near or len(taken) >= z else taken).append(v)
     assert apart == [*taken, *left][:z]
 
@@ -257,18 +260,18 @@ def test_who_is_drawn_depends_on_the_node_the_seed_and_the_purpose_and_on_nobody
 def test_ties_go_by_chance_and_not_by_the_order_of_the_rows():
     old = old_of([(0, 1)], 200)
     for rank in ("indegree", "pagerank"):
-        order = LiveRanks(old, 1).static(rank).tolist()
+        order = LiveRanks(old, 1).order_static(rank).tolist()
         assert order[0] == 1
         assert order[1:] != sorted(order[1:])
-        assert order != LiveRanks(old, 2).static(rank).tolist()
+        assert order != LiveRanks(old, 2).order_static(rank).tolist()
 
 
 def test_an_unknown_rank_is_refused():
     ranks = LiveRanks(old_of([(0, 1)], 2), 1)
     with pytest.raises(ValueError, match=r"Unknown static rank 'pb'. Choose one of: random, indegree, pagerank"):
-        ranks.static("pb")
+        ranks.order_static("pb")
     with pytest.raises(ValueError, match="'ai' has no scores before it is tested"):
-        ranks.scores("ai", np.array([0]), np.array([True]))
+        ranks.compute_scores("ai", np.array([0]), np.array([True]))
     with pytest.raises(ValueError, match="must be at least 0 and less than 1"):
         LiveRanks(ranks.old, 1, damping=1.0)
     assert {*STATIC, *SAMPLED} < {*RANKS}
@@ -282,7 +285,7 @@ def added(pieces, *, linked=False):
         targets = np.array([target for _, targets, *_ in piece for target in targets], np.int64)
         marks = np.array([mark for _, _, mark, _ in piece])
         growing.add(nodes, offsets, targets, marks, np.array([there for *_, there in piece]))
-    return growing.old(linked=linked)
+    return growing.build(linked=linked)
 
 
 def test_a_dataset_grows_by_pieces_to_the_same_whole_as_at_once():
@@ -300,16 +303,16 @@ def test_a_dataset_grows_by_pieces_to_the_same_whole_as_at_once():
         for pieces in ([lines], [[line] for line in lines], [lines[:2], lines[2:]]):
             old = added(pieces, linked=linked)
             assert old.nodes.tolist() == nodes
-            assert {(nodes[u], nodes[v]) for u in range(old.size) for v in old.out(u)} == links
+            assert {(nodes[u], nodes[v]) for u in range(old.size) for v in old.list_targets(u)} == links
             assert old.links == len(links)
             assert old.sites.tolist() == [2, 1, -1, -1][: old.size]
-            assert old.rows(np.array([4, 9, 7, 99])).tolist() == [2, -1, 0, -1]
+            assert old.find_rows(np.array([4, 9, 7, 99])).tolist() == [2, -1, 0, -1]
     assert old.indegree.tolist() == [1, 2, 1, 1]
 
 
 def test_an_empty_dataset_and_one_without_sites_are_datasets():
-    empty = OldDatasetBuilder().old()
-    assert (empty.size, empty.links, empty.rows(np.array([1])).tolist()) == (0, 0, [-1])
+    empty = OldDatasetBuilder().build()
+    assert (empty.size, empty.links, empty.find_rows(np.array([1])).tolist()) == (0, 0, [-1])
     assert LiveRanks(empty, 1).order("pa+-", np.array([], int), np.array([], bool)).tolist() == []
     assert added([[(1, [2], "", True), (2, [], "", True)]]).sites is None
 
@@ -319,7 +322,7 @@ def test_an_empty_dataset_and_one_without_sites_are_datasets():
 def test_links_are_those_of_a_set_of_pairs(pairs):
     sources, targets = np.array(pairs, np.int64).reshape(-1, 2).T
     old = OldDataset.of(sources, targets, 13)
-    assert {(u, int(v)) for u in range(13) for v in old.out(u)} == {(u, v) for u, v in pairs if u != v}
+    assert {(u, int(v)) for u in range(13) for v in old.list_targets(u)} == {(u, v) for u, v in pairs if u != v}
     begins, ends = old.inward
     assert {(int(u), v) for v in range(13) for u in ends[begins[v] : begins[v + 1]]} == {
         (u, v) for u, v in pairs if u != v

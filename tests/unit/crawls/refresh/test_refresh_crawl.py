@@ -15,27 +15,27 @@ from socialcrawl.engine.model import Node, Pick, SameAs, Stop
 def referee(old, active, rank, z, seed=1):
     """The order of a crawl of one test at a time, by the words of the paper, without any cleverness."""
     ranks = LiveRanks(old, seed)
-    tested = ranks.training("random", z).tolist()
+    tested = ranks.choose_training("random", z).tolist()
     if rank not in DYNAMIC:
         return tested + ranks.order(rank, np.array(tested, int), active[tested]).tolist()
-    by_p = ranks.static("pagerank").tolist()
-    queue = [v for u in tested if active[u] for v in old.out(u).tolist()]
+    by_p = ranks.order_static("pagerank").tolist()
+    queue = [v for u in tested if active[u] for v in old.list_targets(u).tolist()]
     while len(tested) < old.size:
         if rank == "bfs":
             left = [v for v in queue if v not in tested] or [v for v in by_p if v not in tested]
             row = left[0]
         elif rank == "ai":
-            score = {v: sum(v in old.out(u) for u in tested if active[u]) for v in by_p if v not in tested}
+            score = {v: sum(v in old.list_targets(u) for u in tested if active[u]) for v in by_p if v not in tested}
             row = max(score, key=score.get)  # of equals the first, by PageRank
         else:
             found = np.array([u for u in tested if active[u]], int)
-            y = ranks.adaptive(found)
+            y = ranks.score_adaptive(found)
             top = sorted(by_p, key=lambda v: -y[v])[: len(found)]
-            y = ranks.adaptive(np.array([v for v in top if y[v] > 0], int))
+            y = ranks.score_adaptive(np.array([v for v in top if y[v] > 0], int))
             row = max((v for v in by_p if v not in tested), key=lambda v: y[v])
         tested.append(row)
         if active[row]:
-            queue += old.out(row).tolist()
+            queue += old.list_targets(row).tolist()
     return tested
 
 
@@ -95,8 +95,8 @@ def test_nodes_that_are_tested_to_estimate_come_first_and_train_nobody():
     old, active = web(60, 200)
     crawl = refresh(old, rank="pa+-", training="pagerank", z=10, check=20, width=100)
     history = drive(crawl, active)
-    trained = LiveRanks(old, 1).training("pagerank", 10)
-    checked = LiveRanks(old, 1).training("random", 20, purpose="liverank check").tolist()
+    trained = LiveRanks(old, 1).choose_training("pagerank", 10)
+    checked = LiveRanks(old, 1).choose_training("random", 20, purpose="liverank check").tolist()
     first, second = ([pick.node for pick in batch] for batch, _ in history)
     assert first == [*checked, *(row for row in trained.tolist() if row not in checked)], "one round: all known before"
     wanted = LiveRanks(old, 1).order("pa+-", trained, active[trained]).tolist()
@@ -110,7 +110,7 @@ def test_it_is_done_when_the_wanted_fraction_of_the_estimate_is_found():
     crawl = refresh(old, rank="pa", z=100, fraction=0.5, stop="estimate")
     drive(crawl, active)
     known = crawl.estimate()
-    assert known.value == 4.0 * active[LiveRanks(old, 1).training("random", 100)].sum()
+    assert known.value == 4.0 * active[LiveRanks(old, 1).choose_training("random", 100)].sum()
     assert known.found - 1 < 0.5 * known.value <= known.found == crawl.relevance
     assert known.tested < 400
     end = crawl.choose(1, 0.0)
@@ -210,7 +210,7 @@ def test_a_node_that_fails_for_a_while_is_asked_again_later_and_given_up_after_t
 def test_the_training_set_waits_for_those_who_failed_but_asks_them_at_once_when_nobody_else_is_left():
     old, active = web(40, 100)
     crawl = refresh(old, z=5, rank="pa")
-    first = LiveRanks(old, 1).training("random", 5).tolist()
+    first = LiveRanks(old, 1).choose_training("random", 5).tolist()
     failed = []
 
     def odd(pick):
@@ -331,7 +331,7 @@ def test_workers_count_places_without_those_who_were_tested_to_estimate():
     for crawl, history in zip(crawls, reversed(checked), strict=True):
         for batch, outcomes in history:
             crawl.absorb(batch, outcomes)
-    left = [row for row in LiveRanks(old, 1).static("pagerank").tolist() if row not in crawls[0].view.check]
+    left = [row for row in LiveRanks(old, 1).order_static("pagerank").tolist() if row not in crawls[0].view.check]
     assert [order_of(drive(crawl, active)) for crawl in crawls] == [left[1::2], left[0::2]]
 
 
@@ -400,8 +400,8 @@ def test_the_dynamic_pagerank_is_computed_anew_after_so_many_tests(seed, every):
     for k in range(6, 20):
         used = k - k % every
         found = np.array([row for row in order[:used] if active[row]], int)
-        y = ranks.adaptive(found)
+        y = ranks.score_adaptive(found)
         top = sorted(ranks.by_pagerank.tolist(), key=lambda v, y=y: -y[v])[: len(found)]
-        y = ranks.adaptive(np.array([v for v in top if y[v] > 0], int))
+        y = ranks.score_adaptive(np.array([v for v in top if y[v] > 0], int))
         left = [v for v in ranks.by_pagerank.tolist() if v not in order[:k]]
         assert order[k] == max(left, key=lambda v, y=y: y[v])

@@ -73,10 +73,12 @@ def test_of_several_strata_the_one_tells_whose_sample_says_most_whatever_the_tes
 
 def test_draws_that_show_many_outweigh_a_sample_of_all_that_shows_none(famous):
     """The first 100 have none of 200 active ones, and those found would soon be nine tenths of 36."""
-    lots = LiveRanks(famous.old(), 3).static("random", "liverank check")
+    lots = LiveRanks(famous.make_old_dataset(), 3).order_static("random", "liverank check")
     active = famous.active.copy()
     active[lots[:100]] = False
-    crawl = refresh(famous.old(), 3, width=40, rank="pa", training="pagerank", z=40, check=100, fraction=0.9)
+    crawl = refresh(
+        famous.make_old_dataset(), 3, width=40, rank="pa", training="pagerank", z=40, check=100, fraction=0.9
+    )
     drive(crawl, active)
     assert crawl.relevance >= 0.9 * active.sum()
 
@@ -90,13 +92,13 @@ def test_the_sample_of_those_left_is_who_was_drawn_and_stands_behind_the_next_of
     old, active = web(200, 800, 4)
     crawl = refresh(old, rank=rank, training=training, z=20, check=check)
     ranks = LiveRanks(old, 1)
-    trained = ranks.training(training, 20).tolist()
-    drawn = ranks.training("random", check, purpose="liverank check").tolist()
+    trained = ranks.choose_training(training, 20).tolist()
+    drawn = ranks.choose_training("random", check, purpose="liverank check").tolist()
     order = ranks.order(rank, np.array(trained), active[trained]).tolist()
     tested = set()
     while not isinstance(batch := crawl.choose(1, 0.0), Stop):
         if len(tested) >= len({*trained, *drawn}):
-            strata = crawl.view.strata()
+            strata = crawl.view.make_strata()
             first = next(place for place, row in enumerate(order) if row not in tested)
             behind, sample = order[first:], [row for row in order[first:] if row in drawn]
             assert strata[0] == Stratum(len(behind), active[sample].sum(), len(sample), active[sample].sum())
@@ -112,7 +114,7 @@ def test_an_order_that_learns_from_the_sample_has_no_frontier(rank):
     old, active = web(100, 400)
     crawl = refresh(old, rank=rank, z=10, check=20, fraction=0.9)
     order = order_of(drive(crawl, active, most=60))
-    whole = [stratum.whole for stratum in crawl.view.strata()]
+    whole = [stratum.whole for stratum in crawl.view.make_strata()]
     assert whole == [True]
     plain = refresh(old, rank=rank, z=10, check=20)
     assert order_of(drive(plain, active, most=60)) == order, "nor are more drawn"
@@ -122,12 +124,12 @@ def test_what_was_tested_out_of_turn_behind_the_frontier_counts_as_known_and_is_
     old, active = web(200, 800, 4)
     crawl = refresh(old, rank="pagerank", training="indegree", z=0, check=20)
     drive(crawl, active, most=20)
-    (before,) = crawl.view.strata()
-    row = next(row for row in reversed(LiveRanks(old, 1).static("pagerank").tolist()) if active[row] and row not in
-               crawl.view.check)  # fmt: skip
+    (before,) = crawl.view.make_strata()
+    ordered = LiveRanks(old, 1).order_static("pagerank").tolist()
+    row = next(row for row in reversed(ordered) if active[row] and row not in crawl.view.check)
     pick = Pick(crawl.picks, Node(row), "probe")
     crawl.absorb((pick,), [said(pick, 1.0)])
-    (after,) = crawl.view.strata()
+    (after,) = crawl.view.make_strata()
     assert after == Stratum(before.size, before.active + 1, before.sampled, before.hits)
 
 
@@ -145,7 +147,7 @@ def famous():
 def ended(world, seed, **how):
     """What a crawl of 40 tests a request has found when it stops: the share of the active ones, and tests a node."""
     how = {"rank": "pa", "training": "pagerank", "z": 40, "check": 100, "fraction": 0.9, **how}
-    crawl = refresh(world.old(), seed, width=40, **how)
+    crawl = refresh(world.make_old_dataset(), seed, width=40, **how)
     drive(crawl, world.active)
     return crawl.relevance / world.alive, crawl.taken / world.size
 
@@ -177,8 +179,8 @@ def test_without_a_check_a_random_training_set_says_when_to_draw_the_sample(famo
 
 
 def test_more_are_drawn_where_the_estimate_says_found_and_the_bound_does_not(famous):
-    crawl = refresh(famous.old(), 3, rank="pa", training="pagerank", z=40, check=100, fraction=0.9)
-    lots = LiveRanks(famous.old(), 3).static("random", "liverank check").tolist()
+    crawl = refresh(famous.make_old_dataset(), 3, rank="pa", training="pagerank", z=40, check=100, fraction=0.9)
+    lots = LiveRanks(famous.make_old_dataset(), 3).order_static("random", "liverank check").tolist()
     doubts, tested = [], set()
     while not isinstance(batch := crawl.choose(1, 0.0), Stop):
         ((pick,), verdict) = batch, crawl.verdict()
@@ -199,8 +201,8 @@ def test_more_are_drawn_where_the_estimate_says_found_and_the_bound_does_not(fam
 
 def test_one_of_several_workers_draws_nobody(famous):
     how = {"rank": "pa", "training": "pagerank", "z": 40, "check": 100, "worker": (0, 1)}
-    wanting = refresh(famous.old(), 3, width=20, fraction=0.9, **how)
-    plain = refresh(famous.old(), 3, width=20, **how)
+    wanting = refresh(famous.make_old_dataset(), 3, width=20, fraction=0.9, **how)
+    plain = refresh(famous.make_old_dataset(), 3, width=20, **how)
     order = order_of(drive(wanting, famous.active))
     assert order_of(drive(plain, famous.active))[: len(order)] == order
 
@@ -212,7 +214,7 @@ def test_where_the_sample_has_nobody_active_only_the_estimate_gives_up():
     drive(crawl, active)
     assert crawl.taken == 40
     assert "none of 40 nodes drawn at random is active" in crawl.choose(1, 0.0).why
-    sample = LiveRanks(old, 1).training("random", 40)
+    sample = LiveRanks(old, 1).choose_training("random", 40)
     active[np.setdiff1d(np.arange(100), sample)[:5]] = True
     going = refresh(old, z=40, fraction=0.9)
     drive(going, active)

@@ -207,12 +207,12 @@ def test_the_truth_lies_in_ninety_of_a_hundred_intervals(town, steps, walks):
     for at in nodes.reshape(100, walks * steps):
         walk = np.repeat(np.arange(walks), steps)
         weights = 1.0 / degree[at]
-        hits["community"] += estimate_share(at < 60, weights, walk).holds(0.5)
-        hits["spread"] += estimate_share(truth[at], weights, walk).holds(truth.mean())
-        hits["degree"] += estimate_share(low[at], weights, walk).holds(low.mean())
-        hits["mean"] += estimate_mean(degree[at], weights, walk).holds(degree.mean())
+        hits["community"] += estimate_share(at < 60, weights, walk).contains(0.5)
+        hits["spread"] += estimate_share(truth[at], weights, walk).contains(truth.mean())
+        hits["degree"] += estimate_share(low[at], weights, walk).contains(low.mean())
+        hits["mean"] += estimate_mean(degree[at], weights, walk).contains(degree.mean())
         # An unfocused walk that is filtered: the topic is every third, and half of it in the first community.
-        hits["among"] += estimate_share(at < 60, np.where(truth[at], weights, 0.0), walk).holds(0.5)
+        hits["among"] += estimate_share(at < 60, np.where(truth[at], weights, 0.0), walk).contains(0.5)
     assert min(hits.values()) >= 90, hits
 
 
@@ -221,9 +221,9 @@ def test_what_changes_slowly_beneath_the_noise_is_seen_by_its_marks_or_by_pieces
     nodes, degree = walked(village, 1500, 100, 1)
     few = nodes < 6  # a tenth of one half, none of the other
     marked = sum(
-        estimate_share(f, 1.0 / degree[at], like=at < 60).holds(0.05) for f, at in zip(few, nodes, strict=True)
+        estimate_share(f, 1.0 / degree[at], like=at < 60).contains(0.05) for f, at in zip(few, nodes, strict=True)
     )
-    bare = sum(estimate_share(f, 1.0 / degree[at]).holds(0.05) for f, at in zip(few, nodes, strict=True))
+    bare = sum(estimate_share(f, 1.0 / degree[at]).contains(0.05) for f, at in zip(few, nodes, strict=True))
     assert min(marked, bare) >= 90
 
 
@@ -231,6 +231,6 @@ def test_holding_times_are_weights_as_good_as_degrees(town):
     nodes, degree = walked(town, 20_000, 1, 5)
     held = np.random.default_rng(6).geometric(degree[nodes[0]] / 1000.0)
     by_time, by_degree = estimate_share(nodes[0] < 60, held), estimate_share(nodes[0] < 60, 1.0 / degree[nodes[0]])
-    assert by_time.holds(0.5)
+    assert by_time.contains(0.5)
     assert abs(by_time.value - by_degree.value) < 0.05
     assert by_time.effective <= by_degree.effective * 1.1

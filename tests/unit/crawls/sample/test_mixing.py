@@ -107,10 +107,10 @@ def test_a_topic_that_was_read_whole_is_counted_to_the_last_account():
     assert (found.verdict.enough, found.verdict.whole, found.verdict.steps) == (True, True, 0)
     assert sorted(found.found.tolist()) == sorted(found.rows.node.tolist()) == list(range(60))
     flags = np.arange(len(graph.beta)) % 3 == 0
-    told = found.series().share(flags[found.rows.node])
+    told = found.make_series().estimate_share(flags[found.rows.node])
     assert told.low == told.high == told.value == pytest.approx(20 / 60)
     degrees = np.diff(graph.indptr)
-    mean = found.series().mean(degrees[found.rows.node].astype(float))
+    mean = found.make_series().estimate_mean(degrees[found.rows.node].astype(float))
     assert mean.low == mean.high == pytest.approx(degrees[:60].mean())
     assert len(crawl.walks.lists) > 60
 
@@ -120,15 +120,15 @@ def test_walks_that_have_seen_one_camp_only_are_told_to_go_on():
     assert np.mean(found.found < 120) > 0.8  # they began there
     assert not found.verdict.enough
     assert found.verdict.steps >= 100
-    naive = Series.of(found.weight, found.rows.walker).share(found.rows.node < 120)
-    assert not naive.holds(0.5)
+    naive = Series.of(found.weight, found.rows.walker).estimate_share(found.rows.node < 120)
+    assert not naive.contains(0.5)
 
 
 def test_the_same_walks_are_believed_once_they_have_gone_round():
     found, _ = seen(camps(120, bridges=60), 620)
     assert found.verdict.enough
     assert not found.verdict.whole
-    assert found.series().share(found.rows.node < 120).holds(0.5)
+    assert found.make_series().estimate_share(found.rows.node < 120).contains(0.5)
 
 
 def test_groups_of_walks_that_have_not_met_are_not_enough_data():
@@ -159,7 +159,7 @@ def test_walks_that_meet_nobody_new_are_to_read_the_neighbours_that_are_left():
     assert len(short.found) == 24  # all that there are, but the walks cannot know it
     assert not short.verdict.enough
     assert "of their" in short.verdict.why[0]
-    left = crawl.walks.lists.known - len(crawl.walks.lists)
+    left = crawl.walks.lists.known_count - len(crawl.walks.lists)
     assert short.verdict.steps >= left > 50
     later, _ = seen(graph, 90 + short.verdict.steps)
     assert later.verdict.enough
@@ -184,7 +184,7 @@ def misleading(runs):
     """How many of the times that intervals were shown more than a sixth of them did not hold the truth."""
     times = [[one for one in run if one.at == at] for run in runs for at in ("100 steps", "250 steps")]
     shown = [[one for one in some if one.low is not None] for some in times]
-    return sum(6 * sum(not one.holds for one in some) > len(some) for some in shown)
+    return sum(6 * sum(not one.contains for one in some) > len(some) for some in shown)
 
 
 @pytest.mark.parametrize(("title", "steps"), {"two communities": 1_000, "degrees with a heavy tail": 500}.items())
@@ -192,7 +192,7 @@ def test_long_runs_that_begin_in_a_corner_are_shown_and_right(title, steps):
     told = [one for seed in range(6) for one in measured.find_intervals(TWINS[title], seed, (steps,), 8, 3)]
     shown = [one for one in told if one.low is not None]
     assert len(shown) >= 0.8 * sum(one.truth > 0.0 for one in told)  # a bar of a histogram that nobody is in is not
-    assert sum(one.holds for one in shown) >= 0.9 * len(shown)
+    assert sum(one.contains for one in shown) >= 0.9 * len(shown)
 
 
 def test_the_truth_that_coverage_is_measured_by_is_that_of_the_graph():

@@ -40,9 +40,9 @@ def test_the_share_held_and_the_size_of_the_topic_lie_in_their_intervals(world):
     hits = [0, 0, 0]
     for seed in range(100):
         found = audit(drawn(world, 300, seed), int(world["held"].sum()))
-        hits[0] += found.share.holds(world["held"].mean())
-        hits[1] += found.size.holds(5000)
-        hits[2] += found.reach.holds((world["linked"] & ~world["held"]).mean())
+        hits[0] += found.share.contains(world["held"].mean())
+        hits[1] += found.size.contains(5000)
+        hits[2] += found.reach.contains((world["linked"] & ~world["held"]).mean())
         assert found.lacking == pytest.approx(found.size.value - world["held"].sum())
     assert min(hits) >= 90, hits
     assert hits[0] == hits[1]  # the size is the share turned over
@@ -65,9 +65,9 @@ def test_the_gaps_come_widest_first_and_are_those_of_the_world(world):
     assert [gap.group for gap in found] == ["b", "a", "c"]
     for gap in found:
         ours = world["group"] == gap.group
-        assert gap.held.holds(world["held"][ours].mean()), gap
-        assert gap.lacking.holds((ours & ~world["held"]).mean()), gap
-        assert gap.reach.holds((ours & world["linked"] & ~world["held"]).mean()), gap
+        assert gap.held.contains(world["held"][ours].mean()), gap
+        assert gap.lacking.contains((ours & ~world["held"]).mean()), gap
+        assert gap.reach.contains((ours & world["linked"] & ~world["held"]).mean()), gap
     assert [gap.group for gap in find_gaps(drawn(world, 2000, 4), 1)] == ["b"]
     assert found[2].held.value == 0.0
     assert 0.0 < found[2].held.high < 0.1
@@ -80,7 +80,7 @@ def test_the_gap_that_happens_to_be_the_widest_of_many_is_in_its_interval_too():
     alike = {"held": held, "linked": held, "searched": held, "group": np.arange(size) // 2 % groups}
     for seed in range(200):
         first = find_gaps(drawn(alike, 300, seed))[0]
-        hits += first.lacking.holds(0.5 / groups) and first.topic.holds(1.0 / groups)
+        hits += first.lacking.contains(0.5 / groups) and first.topic.contains(1.0 / groups)
     assert hits >= 190
 
 
@@ -89,7 +89,7 @@ def test_what_is_neither_held_nor_linked_to_has_the_interval_that_the_others_lea
     share, reach = found.share, found.reach
     assert found.beyond.low == pytest.approx(max(0.0, 1.0 - share.high - reach.high))
     assert found.beyond.high == pytest.approx(1.0 - share.low - reach.low)
-    assert found.beyond.holds((~world["held"] & ~world["linked"]).mean())
+    assert found.beyond.contains((~world["held"] & ~world["linked"]).mean())
 
 
 def test_a_sample_without_groups_has_no_gaps_to_tell():
@@ -103,9 +103,9 @@ def test_a_sample_without_groups_has_no_gaps_to_tell():
 
 def test_what_the_search_covers_is_told_of_the_topic_and_of_the_dataset(world):
     search = audit(drawn(world, 2000, 5), 100).search
-    assert search.found.holds(world["searched"].mean())
-    assert search.held.holds(world["searched"][world["held"]].mean())
-    assert search.only.holds((world["searched"] & ~world["held"]).mean())
+    assert search.found.contains(world["searched"].mean())
+    assert search.held.contains(world["searched"][world["held"]].mean())
+    assert search.only.contains((world["searched"] & ~world["held"]).mean())
 
 
 def test_what_is_held_counts_as_linked():
@@ -138,7 +138,7 @@ def test_more_budget_pays_where_the_lacking_are_linked_to(world):
     good = judge_outlook(audit(drawn(world, 2000, 6), int(world["held"].sum())), np.ones(100))
     assert good.pays is True
     assert "yes" in good.why
-    assert good.reach.holds((world["linked"] & ~world["held"]).sum())
+    assert good.reach.contains((world["linked"] & ~world["held"]).sum())
     lost = dict(world, linked=world["held"])
     bad = judge_outlook(audit(drawn(lost, 2000, 6), 10), np.ones(100))
     assert bad.pays is False
@@ -152,7 +152,7 @@ def test_more_budget_pays_where_the_lacking_are_linked_to(world):
 def test_the_accounts_within_reach_lie_in_the_interval_of_their_number(world):
     held, near = int(world["held"].sum()), int((world["linked"] & ~world["held"]).sum())
     found = [audit(drawn(world, 300, seed), held) for seed in range(100)]
-    assert sum(one.near.holds(near) for one in found) >= 90
+    assert sum(one.near.contains(near) for one in found) >= 90
     for one in found:  # as many as there are to each held one
         assert one.near.value == pytest.approx(held * one.reach.value / one.share.value)
     assert isnan(audit(drawn(world, 300, 1), 0).near.value)

@@ -57,7 +57,7 @@ def troubled(troubles):
 
 def state(crawl):
     """All that a crawl knows, as values."""
-    lists, visits = crawl.walks.lists, crawl.visits()
+    lists, visits = crawl.walks.lists, crawl.list_visits()
     return (
         [getattr(visits, field.name).tolist() for field in fields(visits)],
         [
@@ -68,7 +68,7 @@ def state(crawl):
             bytes(lists.wide),
             lists.outs.tolist(),
         ],
-        [lists.group.tolist(), lists.marks, lists.other, lists.known, crawl.walks.near.hits],
+        [lists.group.tolist(), lists.marks, lists.other, lists.known_count, crawl.walks.near.hits],
         [crawl.picks, crawl.taken, crawl.relevance, crawl.starts, crawl.failures, crawl.resting, crawl.missing],
         [crawl.needs, crawl.begun, crawl.graph.size, crawl.graph.left, [one.why for one in crawl.walks.walkers]],
         [list(crawl.seeds.ready), crawl.choose(3, 0.0)],
@@ -134,14 +134,14 @@ def test_no_node_is_asked_again_but_after_a_failure_and_every_pick_is_numbered(h
 
 def test_a_walk_goes_along_its_lists_from_node_to_node() -> None:
     crawl, _ = walk(GRAPH, WalkRules("none", walkers=3, length=200, trap="off"), seeds=SEEDS)
-    visits, lists = crawl.visits(), crawl.walks.lists
+    visits, lists = crawl.list_visits(), crawl.walks.lists
     for i in range(len(visits.node) - 1):
         place = lists.place(int(visits.node[i]))
         assert visits.proposal[i] in [code >> 1 for code in lists.codes[lists.begins[place] : lists.begins[place + 1]]]
         if visits.walker[i] == visits.walker[i + 1]:
             assert visits.node[i + 1] == visits.proposal[i]
     assert visits.proposal_linked.tolist() == [
-        bool(v in GRAPH.out(u)[0]) for u, v in zip(visits.node.tolist(), visits.proposal.tolist(), strict=True)
+        bool(v in GRAPH.list_links(u)[0]) for u, v in zip(visits.node.tolist(), visits.proposal.tolist(), strict=True)
     ]
 
 
@@ -149,7 +149,7 @@ def test_hard_focus_stays_where_the_neighbour_drawn_is_off_topic_and_that_is_one
     crawl, _ = walk(
         known(SIZE, both(tangle(SIZE, 90, 2)), range(0, SIZE, 2)), WalkRules("hard", length=300), seeds=SEEDS
     )
-    visits = crawl.visits()
+    visits = crawl.list_visits()
     gone = visits.proposal_on_topic[:-1] == 1
     assert (visits.node[1:][gone] == visits.proposal[:-1][gone]).all()
     assert (visits.node[1:][~gone] == visits.node[:-1][~gone]).all()
@@ -161,7 +161,7 @@ def test_hard_focus_stays_where_the_neighbour_drawn_is_off_topic_and_that_is_one
 def test_the_samples_asked_for_are_visits_on_topic_after_the_burn_in_of_each_walk() -> None:
     how = WalkRules("trial", k=2, walkers=3, burn_in=7, samples=50)
     crawl, stop = walk(known(SIZE, both(tangle(SIZE, 90, 2)), range(0, SIZE, 2)), how, seeds=SEEDS)
-    visits = crawl.visits()
+    visits = crawl.list_visits()
     counted = visits.kept & visits.came & visits.on_topic
     assert [counted[visits.walker == walker].sum() for walker in range(3)] == [17, 17, 16]
     dropped = ~visits.kept & visits.came & visits.on_topic
@@ -173,7 +173,7 @@ def test_the_shortest_walks_are_served_first_and_a_node_that_two_need_is_asked_o
     star = known(5, both([(0, 1), (0, 2), (0, 3), (0, 4)]), range(5))
     crawl = Sample(Seeds(names=(0,), known=True), WalkRules("none", walkers=6), None)
     assert [pick.node for pick in crawl.choose(3, 0.0)] == [0]
-    crawl.absorb((Pick(0, 0, "walk"),), [Outcome(0, 0, 0.0, 1.0, star.out(0)[0], star.out(0)[1])])
+    crawl.absorb((Pick(0, 0, "walk"),), [Outcome(0, 0, 0.0, 1.0, star.list_links(0)[0], star.list_links(0)[1])])
     batch = crawl.choose(10, 0.0)
     wanted = [walker.codes[-1] >> 1 for walker in crawl.walks.walkers]
     assert [pick.node for pick in batch] == list(dict.fromkeys(wanted))
@@ -198,7 +198,7 @@ def test_a_search_that_cannot_be_asked_leaves_the_links_that_are_known() -> None
     how = WalkRules("none", length=200)
     deaf, _ = walk(GRAPH, replace(how, inward=True), seeds=(3,), source=Deaf)
     plain, _ = walk(GRAPH, how, seeds=(3,))
-    assert deaf.visits().node.tolist() == plain.visits().node.tolist()
+    assert deaf.list_visits().node.tolist() == plain.list_visits().node.tolist()
     assert deaf.missing == {}
 
 
@@ -215,7 +215,7 @@ def test_who_fails_for_a_while_rests_for_twenty_picks_and_is_lost_the_third_time
     lost = [pick.n for batch, _ in store.batches for pick in batch if pick.node == 5]
     assert len(lost) == 3
     assert crawl.missing == {5: "temporary"}
-    assert set(crawl.visits().node[crawl.visits().walker == 0].tolist()) <= set(range(5))
+    assert set(crawl.list_visits().node[crawl.list_visits().walker == 0].tolist()) <= set(range(5))
 
 
 def test_a_start_that_is_off_topic_or_missing_gives_way_to_the_next_seed_and_few_starts_go_round() -> None:
@@ -278,17 +278,17 @@ def test_the_budget_counts_nodes_and_is_kept() -> None:
     crawl, stop = walk(GRAPH, WalkRules("none", walkers=4), 11, seeds=SEEDS, size=4)
     assert (stop.kind, stop.why) == ("done", "all 11 steps are done")
     assert crawl.taken == 11
-    assert crawl.relevance == crawl.held().on_topic.sum()
+    assert crawl.relevance == crawl.list_read().on_topic.sum()
 
 
 def test_what_was_read_is_told_as_columns() -> None:
     crawl, _ = walk(GRAPH, WalkRules("none", length=400), seeds=(3,))
-    held = crawl.held()
+    held = crawl.list_read()
     for node, on, outs, degree in zip(held.node, held.on_topic, held.outs, held.degree, strict=True):
         assert on == (node % 2 == 0)
-        assert outs == len({*GRAPH.out(node)[0].tolist()} - {node})
+        assert outs == len({*GRAPH.list_links(node)[0].tolist()} - {node})
         assert degree == len(rows(crawl.walks.lists)[node])
-    visits = crawl.visits()
+    visits = crawl.list_visits()
     assert (held.node[visits.place] == visits.node).all()
     assert visits.precision == pytest.approx(np.mean(visits.node % 2 == 0))
     assert visits.weight[visits.kept].mean() == pytest.approx(1.0)
@@ -307,7 +307,7 @@ def test_draws_in_blocks_are_those_that_are_drawn_one_by_one() -> None:
 
 def test_before_the_first_step_there_are_no_rows() -> None:
     crawl = Sample(Seeds(names=SEEDS, known=True), WalkRules("hard", walkers=2), None)
-    visits = crawl.visits()
-    assert len(visits.node) == len(crawl.held().node) == 0
+    visits = crawl.list_visits()
+    assert len(visits.node) == len(crawl.list_read().node) == 0
     assert np.isnan(visits.precision)
     assert visits.jumps.tolist() == [0, 0]

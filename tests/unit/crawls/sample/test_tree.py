@@ -50,19 +50,19 @@ def test_words_are_folded_and_addresses_are_none():
 
 def test_scores_are_those_of_smart_and_of_length_one():
     texts = [Counter(a=3, b=1), Counter(a=1), Counter(b=2, c=1)]
-    known = TfidfVocabulary.learned(texts)
+    known = TfidfVocabulary.learn(texts)
     assert known.idf == pytest.approx({"a": log(4 / 2), "b": log(4 / 2), "c": log(4)})
     raw = np.array([(1 + log(1 + log(3))) * log(2), log(2)])
-    told = known.vector(Counter(a=3, b=1, stranger=9))
+    told = known.make_vector(Counter(a=3, b=1, stranger=9))
     assert list(told) == ["a", "b"]
     assert list(told.values()) == pytest.approx(raw / np.linalg.norm(raw))
-    assert known.vector(Counter(stranger=1)) == {}
-    assert list(TfidfVocabulary.learned(texts, 2, frozenset("b")).idf) == ["a"]
+    assert known.make_vector(Counter(stranger=1)) == {}
+    assert list(TfidfVocabulary.learn(texts, 2, frozenset("b")).idf) == ["a"]
 
 
 def test_vectors_are_scikit_learns_with_our_scores():
     texts = [count_words(text) for text, _ in posts(60, 3)]
-    known = TfidfVocabulary.learned(texts)
+    known = TfidfVocabulary.learn(texts)
     counts = np.array([[text[word] for word in known.idf] for text in texts], float)
     damped = np.where(counts > 0, 1 + np.log1p(np.log(np.maximum(counts, 1))), 0.0)
     theirs = TfidfTransformer(norm="l2", use_idf=False).fit_transform(damped * np.array(list(known.idf.values())))
@@ -82,21 +82,21 @@ def test_the_tree_says_what_scikit_learns_own_says(seed, leaf, depth, balanced):
     ).fit(make_matrix(texts, tree.vocabulary), kinds)  # fmt: skip
     asked = [count_words(text) for text, _ in told]
     shares = theirs.predict_proba(make_matrix(asked, tree.vocabulary))[:, 1]
-    assert [tree.leaf(text).share for text in asked] == pytest.approx(shares.tolist())
+    assert [tree.find_leaf(text).share for text in asked] == pytest.approx(shares.tolist())
     assert [tree.hits(text) for text, _ in ask] == [int(share > 0.5) for share in shares[60:]]
-    gains = {word: part for word, part, _ in tree.telling(99)}
+    gains = {word: part for word, part, _ in tree.list_telling_words(99)}
     assert [gains.get(word, 0.0) for word in tree.vocabulary.idf] == pytest.approx(theirs.feature_importances_.tolist())
 
 
 def test_the_word_that_tells_most_comes_first_and_says_which_side_it_speaks_for():
     told = [("red bike", True), ("red soup", False)] * 5 + [("bike", True), ("soup", False)]
     tree = grow([count_words(text) for text, _ in told], [on for _, on in told])
-    [(word, part, forth)] = tree.telling()
+    [(word, part, forth)] = tree.list_telling_words()
     assert (part, forth) == (1.0, word == "bike")
     without = grow(
         [count_words(text) for text, _ in told], [on for _, on in told], TreeParameters(without=frozenset({"bike"}))
     )
-    assert [(word, forth) for word, _, forth in without.telling()] == [("soup", False)]
+    assert [(word, forth) for word, _, forth in without.list_telling_words()] == [("soup", False)]
     assert without.hits("a bike") == 1
     assert without.hits("a soup") == 0
 
@@ -162,7 +162,7 @@ def test_a_test_judges_each_text_by_a_tree_that_has_not_seen_it():
     # Each text has a word of its own, by which alone it could be known: nothing can be learned of others.
     alone = make_examples([(f"word{i} word{i}", i % 2 == 0) for i in range(40)])
     tree = grow(alone.texts, alone.on_topic, TreeParameters(leaf=1, least=1))
-    assert all(tree.says(text) == on for text, on in zip(alone.texts, alone.on_topic, strict=True))
+    assert all(tree.judge(text) == on for text, on in zip(alone.texts, alone.on_topic, strict=True))
     blind = cross_validate(alone, TreeParameters(leaf=1, least=1))
     assert blind.accuracy < 0.7
     seen = cross_validate(make_examples(posts(300, 7)), folds=3)

@@ -68,7 +68,7 @@ def test_an_unfocused_walk_is_uniform_on_all_that_is_connected() -> None:
 
 def test_without_its_weights_it_would_be_proportional_to_degree() -> None:
     crawl, _ = walk(known(SIZE, GRAPH, TOPIC), LONG)
-    shares = np.bincount(crawl.visits().node, minlength=SIZE) / STEPS
+    shares = np.bincount(crawl.list_visits().node, minlength=SIZE) / STEPS
     degree = weighed(crawl, range(SIZE)).sum(axis=1)
     assert np.abs(shares - degree / degree.sum()).max() < NEAR < np.abs(shares - 1 / SIZE).max()
 
@@ -79,12 +79,12 @@ def test_hard_focus_is_uniform_on_the_part_of_the_topic_in_reach() -> None:
     chain = lazy(weighed(crawl, reach(TOPIC)), 40)
     assert expected @ chain == pytest.approx(expected)  # whoever cannot be reached from the start is a class of its own
     assert np.abs(seen(crawl, SIZE) - expected).max() < NEAR
-    assert crawl.visits().precision == 1.0
+    assert crawl.list_visits().precision == 1.0
 
 
 def test_hard_focus_that_tests_all_neighbours_is_the_same_chain_with_the_topics_degrees() -> None:
     crawl, _ = walk(known(SIZE, GRAPH, TOPIC), replace(LONG, focus="hard", exact=True))
-    visits = crawl.visits()
+    visits = crawl.list_visits()
     assert np.abs(seen(crawl, SIZE) - uniform(reach(TOPIC))).max() < NEAR
     assert set(visits.proposal_on_topic.tolist()) == {1}
     assert visits.degree.tolist() == weighed(crawl, TOPIC).sum(axis=1)[visits.node].tolist()
@@ -95,7 +95,7 @@ def test_on_a_wider_topic_the_walk_is_uniform_and_what_is_left_of_it_is_uniform_
     graph = known(SIZE, GRAPH, sorted(topic))
     graph.beta[sorted(wider - topic)] = 0.5
     crawl, _ = walk(graph, replace(LONG, focus="ancestor"))
-    visits, there = crawl.visits(), reach(wider)
+    visits, there = crawl.list_visits(), reach(wider)
     assert topic & there > topic & reach(topic)  # the wider topic leads to those whom the topic alone does not
     expected = uniform(there)
     assert expected @ lazy(weighed(crawl, there), 40) == pytest.approx(expected)
@@ -105,21 +105,21 @@ def test_on_a_wider_topic_the_walk_is_uniform_and_what_is_left_of_it_is_uniform_
     assert visits.on_topic.tolist() == [node in topic for node in visits.node.tolist()]
     assert visits.precision == pytest.approx(np.mean([node in topic for node in visits.node[visits.came].tolist()]))
     assert 0.0 < visits.precision < 0.9
-    held = crawl.held()
+    held = crawl.list_read()
     assert held.on_topic.tolist() == [node in topic for node in held.node.tolist()]
 
 
 def test_without_anybody_else_on_the_wider_topic_its_walk_is_that_of_hard_focus() -> None:
     short = replace(LONG, length=500)
     hard, wide = (walk(known(SIZE, GRAPH, TOPIC), replace(short, focus=focus))[0] for focus in ("hard", "ancestor"))
-    assert hard.visits().node.tolist() == wide.visits().node.tolist()
+    assert hard.list_visits().node.tolist() == wide.list_visits().node.tolist()
 
 
 def test_hard_focus_does_not_go_where_only_the_wider_topic_is() -> None:
     graph = known(SIZE, GRAPH, TOPIC)
     graph.beta[sorted({*range(SIZE)} - TOPIC)] = 0.5
     crawl, _ = walk(graph, replace(LONG, focus="hard", length=500))
-    assert set(crawl.visits().node.tolist()) <= TOPIC
+    assert set(crawl.list_visits().node.tolist()) <= TOPIC
 
 
 def test_the_neighbourhood_is_uniform_on_the_nodes_found_to_be_near() -> None:
@@ -141,7 +141,7 @@ def test_many_short_walks_find_all_that_is_within_k_links_and_nobody_else() -> N
         assert {lists.nodes[place]: found > 0 for place, found in hits.items()} == {
             lists.nodes[place]: lists.nodes[place] in near for place in hits
         }
-        assert set(crawl.visits().node.tolist()) == reach(near)
+        assert set(crawl.list_visits().node.tolist()) == reach(near)
 
 
 def test_the_neighbourhood_as_printed_weighs_by_its_crude_estimate_of_the_degree() -> None:
@@ -183,7 +183,7 @@ def test_the_printed_lists_are_one_sided_and_bend_the_law_the_symmetric_ones_do_
     symmetric, _ = walk(graph, LONG)
     biased = law(lazy(weighed(printed, range(SIZE)), 40))
     assert np.abs(seen(printed, SIZE) - biased).max() < NEAR
-    visited = set(symmetric.visits().node.tolist())
+    visited = set(symmetric.list_visits().node.tolist())
     assert np.abs(seen(symmetric, SIZE) - uniform(visited)).max() < NEAR
     assert biased[sorted(visited)].max() > 2.0 * biased[sorted(visited)].min()
 
@@ -200,7 +200,7 @@ def test_with_in_neighbours_from_the_search_the_walk_is_on_the_whole_undirected_
 
 def test_the_time_that_a_walk_stays_is_geometric_and_makes_the_same_law() -> None:
     crawl, _ = walk(known(SIZE, GRAPH, TOPIC), replace(LONG, weights="holding", degree=30))
-    visits = crawl.visits()
+    visits = crawl.list_visits()
     assert np.abs(seen(crawl, SIZE) - uniform(range(SIZE))).max() < NEAR
     for degree in np.unique(visits.degree):
         times = visits.weight[visits.degree == degree]
@@ -208,7 +208,7 @@ def test_the_time_that_a_walk_stays_is_geometric_and_makes_the_same_law() -> Non
         assert (times == 1).mean() == pytest.approx(degree / 30, rel=0.1)
     assert times.min() == 1.0
     crawl.walks.rules = replace(crawl.rules, degree=int(visits.degree.max()))
-    assert (crawl.visits().weight[visits.degree == visits.degree.max()] == 1.0).all()
+    assert (crawl.list_visits().weight[visits.degree == visits.degree.max()] == 1.0).all()
 
 
 def test_several_walks_have_the_law_of_one() -> None:

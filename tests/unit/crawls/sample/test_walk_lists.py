@@ -82,7 +82,7 @@ def test_lists_are_what_the_paper_says_however_the_nodes_come_in_batches(out, in
     assert list(lists.back) == [len(some) for some in before]
     assert list(lists.back_on) == [sum(node % 2 == 0 for node in some) for some in before]
     assert bytes(lists.on) == bytes(node % 2 == 0 for node in order)
-    assert lists.known == len({*range(NODES)})
+    assert lists.known_count == len({*range(NODES)})
 
 
 @settings(deadline=None, max_examples=many(60))
@@ -123,7 +123,7 @@ def test_who_cannot_be_read_stays_in_lists_and_has_no_place():
     hold(lists, [0], {0: [1, 2]}, {0: []})
     lists.lose(1)
     assert [lists.place(node) for node in (0, 1, 2, 10**6)] == [0, GONE, UNREAD, UNREAD]
-    assert lists.places(np.array([2, 1, 0])).tolist() == [UNREAD, GONE, 0]
+    assert lists.find_places(np.array([2, 1, 0])).tolist() == [UNREAD, GONE, 0]
     assert rows(lists) == {0: [1, 2]}
 
 
@@ -131,7 +131,7 @@ def test_another_name_of_somebody_who_is_not_read_yet_is_the_same_neighbour():
     lists = NeighbourLists()
     out, nobody = {0: [8], 1: [4], 2: [8, 4], 4: [0]}, dict.fromkeys(range(5), ())
     hold(lists, [0, 1], out, nobody)
-    lists.same(8, 4)
+    lists.add_alias(8, 4)
     hold(lists, [2], out, nobody)
     hold(lists, [4], out, nobody)
     assert lists.place(8) == lists.place(4) == 3
@@ -144,19 +144,19 @@ def test_another_name_of_somebody_who_was_read_is_one_sided_if_lists_are_symmetr
         lists = NeighbourLists(symmetric=symmetric)
         hold(lists, [4], out, nobody)
         hold(lists, [0], out, nobody)
-        lists.same(8, 4)
+        lists.add_alias(8, 4)
         assert lists.place(8) == place
-        assert lists.topical(np.array([8, 4, 0, 1])).tolist() == [1, 1, 1, UNREAD]  # whoever it is, it is on topic
+        assert lists.find_topical(np.array([8, 4, 0, 1])).tolist() == [1, 1, 1, UNREAD]  # whoever it is, it is on topic
     lists.lose(6)
-    lists.same(7, 6)
+    lists.add_alias(7, 6)
     assert lists.place(7) == GONE
 
 
 def test_names_that_go_round_in_a_circle_are_nobodys():
     lists = NeighbourLists()
-    lists.same(1, 2)
+    lists.add_alias(1, 2)
     assert lists.place(1) == UNREAD
-    lists.same(2, 1)
+    lists.add_alias(2, 1)
     assert lists.place(1) == lists.place(2) == GONE
 
 
@@ -183,4 +183,4 @@ def test_nodes_may_have_large_numbers():
     hold(lists, [10**6], {10**6: [3 * 10**6]}, {10**6: [5 * 10**5]})
     hold(lists, [3 * 10**6], {3 * 10**6: []}, {3 * 10**6: []})
     assert rows(lists) == {10**6: [5 * 10**5, 3 * 10**6], 3 * 10**6: [10**6]}
-    assert lists.known == 3
+    assert lists.known_count == 3

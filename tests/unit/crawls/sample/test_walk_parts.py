@@ -35,7 +35,7 @@ def test_a_part_counts_by_its_accounts_and_not_by_its_walks():
         (80, 2, True, True),
         (12, 6, True, False),
     ]
-    rows = crawl.visits()
+    rows = crawl.list_visits()
     large = np.array(crawl.walks.lists.nodes) < 80
     assert found.counts.tolist() == large.tolist()
     assert found.out.tolist() == (~large).tolist()
@@ -50,11 +50,11 @@ def test_the_interval_of_a_share_of_the_large_part_holds_its_truth_however_many_
     truth = held[:150].mean()
     for seed in range(30):
         crawl = walked(graph, [0, 150], 12, 120, seed=seed)
-        rows = crawl.visits()
+        rows = crawl.list_visits()
         weight = np.where(rows.kept, rows.weight, 0.0)
         inside = np.where(find_walk_components(crawl.walks, rows).counts[rows.place], weight, 0.0)
-        right += estimate_share(held[rows.node], inside, rows.walker).holds(truth)
-        wrong += estimate_share(held[rows.node], weight, rows.walker).holds(held.mean())
+        right += estimate_share(held[rows.node], inside, rows.walker).contains(truth)
+        wrong += estimate_share(held[rows.node], weight, rows.walker).contains(held.mean())
     assert right >= 27
     assert wrong <= 15  # all walks in one pot
 

@@ -22,7 +22,7 @@ def test_a_host_traps_when_it_would_be_more_than_half_of_the_last_visits(groups)
     ranked = [group for group in dict.fromkeys(reversed(groups)) if group][:HOSTS]  # the last distinct ones
     for group in range(5):
         often = [*groups, group][-WINDOW:].count(group) > WINDOW / 2
-        assert trap.catches(group) == bool(group and often and set(ranked) - {group})
+        assert trap.is_trapped(group) == bool(group and often and set(ranked) - {group})
     if ranked:
         last = {len(groups) - 1 - groups[::-1].index(group) for group in ranked}
         assert {trap.jump() for _ in range(60)} == last
@@ -50,15 +50,15 @@ def test_a_walk_leaves_a_host_that_would_keep_it_and_says_how_often_it_jumped():
     base = {"focus": "none", "length": 3_000, "trap_window": 10, "trap_hosts": 5, "seed": 3}
     free, _ = walk(world(), WalkRules(**base), seeds=(35,), source=Hosted)
     held, _ = walk(world(), WalkRules(**base, trap="host"), seeds=(35,), source=Hosted)
-    visits = held.visits()
-    assert visits.jumps.sum() == visits.jumped.sum() > 0 == free.visits().jumps.sum()
-    assert (visits.node < 30).mean() < 0.8 * (free.visits().node < 30).mean()
+    visits = held.list_visits()
+    assert visits.jumps.sum() == visits.jumped.sum() > 0 == free.list_visits().jumps.sum()
+    assert (visits.node < 30).mean() < 0.8 * (free.list_visits().node < 30).mean()
     came = visits.node[visits.came] < 30
     jumped = visits.jumped[visits.came]
     for i in range(10, len(came)):
         if not jumped[i] and came[i]:  # it went there by a link
             assert came[i - 9 : i + 1].sum() <= 5
-    held_rows = held.held()
+    held_rows = held.list_read()
     assert [held_rows.marks[group] for group in held_rows.group[:1]] == ["2.example"]
 
 
@@ -71,7 +71,7 @@ def test_where_there_is_no_other_host_the_walk_goes_on():
             }
 
     crawl, _ = walk(world(), WalkRules("none", length=500, trap="host", trap_window=4), source=Alone)
-    visits = crawl.visits()
+    visits = crawl.list_visits()
     assert visits.jumps.tolist() == [0]
     assert visits.came.all()
 
@@ -79,9 +79,9 @@ def test_where_there_is_no_other_host_the_walk_goes_on():
 def test_communities_trap_where_there_are_no_hosts():
     how = WalkRules("none", length=3_000, trap="community", trap_window=20, seed=5)
     crawl, _ = walk(world(), how, seeds=(45,))
-    visits = crawl.visits()
+    visits = crawl.list_visits()
     assert visits.jumps.sum() > 0
-    groups = np.array(crawl.held().group)[visits.place]
+    groups = np.array(crawl.list_read().group)[visits.place]
     assert (groups > 0).all()
     inside = groups[visits.node < 30]
     assert np.bincount(inside).max() > 0.9 * len(inside)  # the clique is one community

@@ -177,7 +177,11 @@ def state_of(crawl):
     """Everything that a crawl has learned; trees are no more than an order of it."""
     picture = {key: value for key, value in vars(crawl.picture).items() if key not in ("_trees", "cash", "target")}
     cash = crawl.picture.cash
-    money = () if cash is None else (cash.of(np.arange(crawl.picture.size)).tolist(), cash.past(np.arange(9)).tolist())
+    money = (
+        ()
+        if cash is None
+        else (cash.get_cash(np.arange(crawl.picture.size)).tolist(), cash.get_history(np.arange(9)).tolist())
+    )
     rest = (crawl.picks, crawl.taken, crawl.relevance, crawl.gone, crawl.failures, crawl.resting)
     return copy.deepcopy((picture, money, rest))
 
@@ -211,7 +215,7 @@ def test_folding_is_absorbing_and_the_next_choice_is_the_same(expansion, recrawl
     assert repr(state_of(again)) == repr(state_of(crawl))
     for tree, other in zip(again.picture._trees.items(), crawl.picture._trees.items(), strict=False):
         assert tree[0] in crawl.picture._trees
-        assert other[1].settled() == other[1].settled()
+        assert other[1].settle() == other[1].settle()
 
 
 @pytest.mark.parametrize(("expansion", "recrawl", "target", "rest"), SETUPS)
@@ -240,7 +244,7 @@ def test_trees_hold_what_is_known_now_after_every_visit(expansion, recrawl, targ
             tell(crawl, 99, missing="temporary")  # nobody linked there
         crawl.picture.wake(20.0 * picks)
         for tree in crawl.picture._trees.values():
-            leaves = tree.settled()[tree._leaves :]
+            leaves = tree.settle()[tree._leaves :]
             assert leaves[: crawl.picture.size] == [tree._weigh(row) for row in range(crawl.picture.size)]
 
 
@@ -298,16 +302,16 @@ def test_cash_is_neither_made_nor_lost_and_the_richest_is_visited_again():
     world, cash = Timed(40, 300, 3000.0, seed=4), crawl.picture.cash
     for picks in range(1, 120):
         drive(crawl, world, picks)
-        assert cash.total() == pytest.approx(1.0, abs=1e-9)
+        assert cash.sum_cash() == pytest.approx(1.0, abs=1e-9)
         (pick,) = crawl.choose(1, 20.0 * picks)
         of = crawl.picture.column("cash")
         there = [
             row for row in range(crawl.picture.size) if (crawl.picture.state[row] == CRAWLED) == (pick.act != "expand")
         ]
         assert of[crawl.picture.row(pick.node)] == pytest.approx(max(of[there]), abs=1e-15)
-    estimates = crawl.importance(np.arange(crawl.picture.size))
+    estimates = crawl.compute_importance(np.arange(crawl.picture.size))
     assert estimates.sum() + (cash.virtual + cash.virtual_history) / (cash.paid + 1) == pytest.approx(1.0)
-    node, weight = crawl.standing(1)[0]
+    node, weight = crawl.rank_nodes(1)[0]
     assert weight == max(estimates) == estimates[crawl.picture.row(node)]
 
 
@@ -326,9 +330,9 @@ def test_standing_is_by_the_target_and_leaves_out_who_is_gone():
     tell(crawl, 0, "seed", links=[1, 2, 3])
     tell(crawl, 1, links=[2, 3])
     tell(crawl, 2, links=[3])
-    assert crawl.standing(2) == [(3, 3.0), (2, 2.0)]
+    assert crawl.rank_nodes(2) == [(3, 3.0), (2, 2.0)]
     tell(crawl, 3, missing="suspended")
-    assert crawl.standing() == [(2, 2.0), (1, 1.0), (0, 0.0)]
+    assert crawl.rank_nodes() == [(2, 2.0), (1, 1.0), (0, 0.0)]
 
 
 def test_whole_histories_of_imports_and_searches_are_taken_in():

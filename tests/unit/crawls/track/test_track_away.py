@@ -41,7 +41,7 @@ def test_who_was_lost_is_away_for_a_while_and_then_asked_from_its_mark_on(why):
     tell(crawl, 0, "recrawl", at=10.0, missing=why)
     assert asked(crawl, 109.9) == [1]
     assert crawl.gone == {0: why}
-    assert 0 not in dict(crawl.standing())
+    assert 0 not in dict(crawl.rank_nodes())
     (one, other) = sorted(crawl.choose(9, 110.0), key=lambda pick: pick.node)
     assert (one.node, one.act, one.since, other.node) == (0, "recrawl", "post 7", 1)
     assert crawl.gone == {0: why}
@@ -49,7 +49,7 @@ def test_who_was_lost_is_away_for_a_while_and_then_asked_from_its_mark_on(why):
     assert late.since == repr(1005.1 - 1000.0)
     tell(crawl, 0, "recrawl", "post 7", at=111.0, links=[3])
     assert crawl.gone == {}
-    assert 0 in dict(crawl.standing())
+    assert 0 in dict(crawl.rank_nodes())
     assert asked(crawl, 111.0) == [0, 1]
 
 
@@ -235,8 +235,8 @@ EVENTS = st.lists(
 
 def open_rows(crawl, state):
     """Whom the policies choose among."""
-    tree = crawl.picture.urn(state)
-    leaves = tree.settled()[tree._leaves :][: crawl.picture.size]
+    tree = crawl.picture.make_urn(state)
+    leaves = tree.settle()[tree._leaves :][: crawl.picture.size]
     return {crawl.picture.nodes[row] for row, weight in enumerate(leaves) if weight}
 
 
@@ -287,16 +287,16 @@ def test_who_is_away_holds_no_cash_and_comes_back_as_a_newcomer_whom_the_richest
         tell(crawl, 1, "recrawl", at=at, links=[0])
         tell(crawl, 2, "recrawl", at=at, links=[0])
         assert (picture.column("cash")[0], cash.size) == (0.0, 2)
-        assert cash.total() == pytest.approx(1.0, abs=1e-12)
+        assert cash.sum_cash() == pytest.approx(1.0, abs=1e-12)
         assert {pick.node for pick in crawl.choose(1, at)} < {1, 2}
     # Asked when nothing was answered since, it is the last: it holds nothing.
     assert [pick.node for pick in crawl.choose(3, 110.0)][-1] == 0
-    assert picture.tops(CRAWLED, "cash").best(frozenset({1, 2})) == 0
+    assert picture.find_heaviest(CRAWLED, "cash").find_best(frozenset({1, 2})) == 0
     tell(crawl, 1, "recrawl", at=110.0)
     tell(crawl, 2, "recrawl", at=110.0)
     assert cash.size == 3
     assert picture.column("cash")[0] > 0
-    assert cash.total() == pytest.approx(1.0, abs=1e-12)
+    assert cash.sum_cash() == pytest.approx(1.0, abs=1e-12)
     (pick,) = crawl.choose(1, 111.0)
     assert pick.node == 0  # the others have just paid
     tell(crawl, 0, "recrawl", at=111.0, missing="suspended")
@@ -312,7 +312,7 @@ def test_another_name_of_who_is_away_ends_the_pause():
     tell(crawl, 0, "recrawl", missing=SameAs(1))
     assert (crawl.gone, crawl.losses, asked(crawl, 1.0)) == ({}, {}, [1])
     cash = crawl.picture.cash
-    assert cash.total() == pytest.approx(1.0, abs=1e-12)
+    assert cash.sum_cash() == pytest.approx(1.0, abs=1e-12)
     assert cash.size == cash.known.sum() == 3
 
 
@@ -402,7 +402,7 @@ def test_trees_hold_what_is_known_now_after_every_visit_and_loss(setup):
         drive(crawl, world, picks, 1, failing)
         crawl.picture.wake(20.0 * picks)
         for tree in crawl.picture._trees.values():
-            leaves = tree.settled()[tree._leaves :]
+            leaves = tree.settle()[tree._leaves :]
             assert leaves[: crawl.picture.size] == [tree._weigh(row) for row in range(crawl.picture.size)]
 
 

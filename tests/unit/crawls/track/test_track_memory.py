@@ -138,15 +138,15 @@ def test_importance_and_cash_are_those_of_the_dictionaries_whatever_is_visited_a
     picture, rows = crawl.picture, np.arange(crawl.picture.size)
     assert list(books.c) == picture.nodes
     assert picture.column("cash") == pytest.approx(list(books.c.values()), abs=1e-12)
-    assert crawl.importance(rows) == pytest.approx([books.importance(v) for v in books.c], abs=1e-12)
+    assert crawl.compute_importance(rows) == pytest.approx([books.importance(v) for v in books.c], abs=1e-12)
     assert (picture.cash.paid, picture.cash.virtual) == pytest.approx((books.g, books.virtual), abs=1e-12)
-    assert picture.cash.total() == pytest.approx(1.0, abs=1e-9)
+    assert picture.cash.sum_cash() == pytest.approx(1.0, abs=1e-9)
     wanted = {v: books.importance(v) for v in books.c if v not in books.gone}
-    assert dict(crawl.standing()) == pytest.approx(wanted, abs=1e-12)
-    assert crawl.importance(rows).sum() <= 1.0 + 1e-12
+    assert dict(crawl.rank_nodes()) == pytest.approx(wanted, abs=1e-12)
+    assert crawl.compute_importance(rows).sum() <= 1.0 + 1e-12
     told = {row.node: row for row in collect_standings(crawl)}
     assert {v: row.importance for v, row in told.items()} == {
-        v: crawl.importance(np.array([picture.row(v)]))[0] for v in told
+        v: crawl.compute_importance(np.array([picture.row(v)]))[0] for v in told
     }
     assert [told[v].history for v in books.c] == pytest.approx([*books.h.values()], abs=1e-12)
 
@@ -160,7 +160,7 @@ def test_without_memory_lean_and_extra_nothing_but_the_plain_accounts_is_asked()
     for row, targets, size in ((0, [1, 2], 3), (2, [0, 3], 4), (1, [], 4)):
         cash.join(np.arange(size))
         cash.pay(row, np.array(targets, np.int64))
-    assert crawl.importance(np.arange(4)).tolist() == cash.estimate(np.arange(4)).tolist()
+    assert crawl.compute_importance(np.arange(4)).tolist() == cash.estimate(np.arange(4)).tolist()
     assert (crawl.picture.cash.paid, crawl.picture.cash.offset) == (cash.paid, cash.offset)
 
 
@@ -176,7 +176,7 @@ def test_a_short_memory_sees_who_rose_where_the_whole_history_does_not():
             for node in links:
                 tell(crawl, node, links=[0, 1, 2] if node == 3 else [4])
             tell(crawl, 3 if turn < 60 else 4, links=[0, 1, 2])
-        return dict(crawl.standing())
+        return dict(crawl.rank_nodes())
 
     short, whole = weights(1.0), weights(None)
     assert short[4] > 1.5 * short[3]
@@ -198,7 +198,7 @@ LEVERS = [
 def state_of(crawl):
     rows, cash = np.arange(crawl.picture.size), crawl.picture.cash
     accounts = (cash.cash.tobytes(), cash.history.tobytes(), cash.paid, cash.offset, cash.virtual, cash.size)
-    return crawl.importance(rows).tobytes(), accounts, crawl.standing(), crawl.choose(9, 1e4)
+    return crawl.compute_importance(rows).tobytes(), accounts, crawl.rank_nodes(), crawl.choose(9, 1e4)
 
 
 def failing(pick):
@@ -215,7 +215,7 @@ def test_folding_is_absorbing_to_the_last_bit_and_looking_changes_nothing(levers
     again.fold(history)
     halves.fold(history[: len(history) // 2])
     for _ in range(2):
-        halves.standing()
+        halves.rank_nodes()
         halves.choose(3, 0.0)
     halves.fold(history[len(history) // 2 :])
     assert state_of(again) == state_of(crawl) == state_of(halves)
@@ -232,13 +232,13 @@ def test_the_richest_is_chosen_also_right_after_the_virtual_page_lent(levers):
         cash = picture.column("cash")
         most = max(cash[row] for row in range(picture.size) if picture.state[row] == wanted)
         assert cash[picture.row(pick.node)] == pytest.approx(most, abs=1e-15)
-        assert picture.cash.total() == pytest.approx(1.0, abs=1e-9)
+        assert picture.cash.sum_cash() == pytest.approx(1.0, abs=1e-9)
 
 
 def test_a_draw_by_cash_sees_what_was_lent():
     crawl = track(choice=PolicyMixture("ai", "opic", 0.5, 3), target=Target("importance", lean=0.7, memory=3.0))
     drive(crawl, Timed(40, 300, 3000.0, seed=4), 60)
-    drawn = crawl.picture.urn(FRONTIER, "cash").settled()
+    drawn = crawl.picture.make_urn(FRONTIER, "cash").settle()
     wanted = crawl.picture.column("cash")[crawl.picture.rows(FRONTIER)].sum()
     assert drawn[1] == pytest.approx(wanted, abs=1e-12)
 
@@ -263,7 +263,7 @@ def test_accounts_that_links_with_the_topic_go_to_count_more_with_an_extra():
         for n in range(150):
             links = {int(v): compute_worth(1) if v % 5 == 0 else 0.0 for v in g.choice(40, 4, replace=False)}
             tell(crawl, n % 40, "expand" if n else "seed", links=[*links.items()])
-        return sum(weight for node, weight in crawl.standing() if node % 5 == 0)
+        return sum(weight for node, weight in crawl.rank_nodes() if node % 5 == 0)
 
     assert importance(2.0) > 1.15 * importance(0.0)
 
@@ -288,9 +288,9 @@ def test_two_that_were_made_one_have_the_importance_that_both_would_have(before,
     for row, targets in ((0, [5]), *after):
         for books in (one, two):
             books.pay(row, np.array(targets, np.int64))
-    apart = two.importance(np.arange(6))
-    assert one.importance(np.arange(6)) == pytest.approx([*apart[:4], 0.0, apart[4] + apart[5]], abs=1e-12)
-    assert one.cash.total() == pytest.approx(1.0, abs=1e-9)
+    apart = two.compute_importance(np.arange(6))
+    assert one.compute_importance(np.arange(6)) == pytest.approx([*apart[:4], 0.0, apart[4] + apart[5]], abs=1e-12)
+    assert one.cash.sum_cash() == pytest.approx(1.0, abs=1e-9)
     assert one.cash.size == 5
 
 
@@ -300,14 +300,14 @@ def test_the_renamed_keep_importance_and_cash_of_both_names_in_a_crawl():
     tell(crawl, 1, "seed", links=[7, 8])
     tell(crawl, 7, links=[8])
     rows = np.array([crawl.picture.row(1), crawl.picture.row(8)])
-    importance, cash = crawl.importance(rows), crawl.picture.column("cash")[rows]
+    importance, cash = crawl.compute_importance(rows), crawl.picture.column("cash")[rows]
     tell(crawl, 1, "recrawl", missing=SameAs(8))
-    weights = dict(crawl.standing())
+    weights = dict(crawl.rank_nodes())
     assert sorted(weights) == [0, 7, 8]
     assert weights[8] == pytest.approx(importance.sum(), abs=1e-15)
     assert crawl.picture.column("cash")[rows[1]] == pytest.approx(cash.sum(), abs=1e-15)
     tell(crawl, 8, "recrawl", links=[0])
-    assert crawl.picture.cash.total() == pytest.approx(1.0, abs=1e-12)
+    assert crawl.picture.cash.sum_cash() == pytest.approx(1.0, abs=1e-12)
 
 
 @pytest.mark.parametrize("memory", [0.7, 4.0])
@@ -320,10 +320,10 @@ def test_shares_sum_to_one_at_most_after_every_step_and_to_the_plain_ones_while_
         for one in (crawl, plain):
             drive(one, world, picks)
         everybody = np.arange(crawl.picture.size)
-        assert crawl.importance(everybody).sum() <= 1.0 + 1e-9
+        assert crawl.compute_importance(everybody).sum() <= 1.0 + 1e-9
         if crawl.picture.accounts.remembers_all:
             young += 1
-            assert crawl.importance(everybody).tolist() == plain.importance(everybody).tolist()
+            assert crawl.compute_importance(everybody).tolist() == plain.compute_importance(everybody).tolist()
     assert crawl.picture.size > 500
     assert young > 0
 
@@ -339,14 +339,14 @@ def test_who_is_lost_holds_no_cash_and_gets_none_until_it_is_back():
     for node in (0, 1, 0, 1):
         tell(crawl, node, "recrawl", links=[2])
         assert crawl.picture.column("cash")[2] == 0.0
-        assert crawl.picture.cash.total() == pytest.approx(1.0, abs=1e-12)
+        assert crawl.picture.cash.sum_cash() == pytest.approx(1.0, abs=1e-12)
     assert crawl.picture.at(2, "indegree") == 2.0
-    assert 2 not in dict(crawl.standing())
+    assert 2 not in dict(crawl.rank_nodes())
     tell(crawl, 2, "seed", links=[0])
     tell(crawl, 0, "recrawl")
     assert crawl.picture.column("cash")[2] > 0.1
-    assert 2 in dict(crawl.standing())
-    assert crawl.picture.cash.total() == pytest.approx(1.0, abs=1e-12)
+    assert 2 in dict(crawl.rank_nodes())
+    assert crawl.picture.cash.sum_cash() == pytest.approx(1.0, abs=1e-12)
 
 
 def test_who_turns_out_to_be_an_account_that_was_lost_brings_it_cash_only_if_it_is_visited_again():
@@ -360,7 +360,7 @@ def test_who_turns_out_to_be_an_account_that_was_lost_brings_it_cash_only_if_it_
         assert (held > 0.01, held == 0.0, crawl.picture.is_crawled(2)) == (back, not back, back)
         tell(crawl, 0, "recrawl", links=[2])
         assert (crawl.picture.column("cash")[crawl.picture.row(2)] > held) == back
-        assert crawl.picture.cash.total() == pytest.approx(1.0, abs=1e-12)
+        assert crawl.picture.cash.sum_cash() == pytest.approx(1.0, abs=1e-12)
         assert crawl.picture.cash.size == crawl.picture.cash.known.sum()
 
 
@@ -373,16 +373,16 @@ def test_to_leave_is_to_pay_without_links_and_to_be_nobodys_afterwards(small):
     one.leave(1)
     two.pay(1, np.array([], np.int64))
     assert (one.paid, one.virtual, one.sink) == (two.paid, two.virtual, two.sink)
-    assert one.past(np.arange(4)).tolist() == two.past(np.arange(4)).tolist()
+    assert one.get_history(np.arange(4)).tolist() == two.get_history(np.arange(4)).tolist()
     assert (one.size, one.known[:4].tolist()) == (3, [True, False, True, True])
-    held = one.of(np.arange(4))
+    held = one.get_cash(np.arange(4))
     one.leave(1)  # it left already
     one.leave(5_000)  # and there never was such a row
-    assert one.of(np.arange(4)).tolist() == held.tolist()
+    assert one.get_cash(np.arange(4)).tolist() == held.tolist()
     one.settle()
     one.join(1)
-    assert one.of(np.array([1]))[0] == 0.0
-    assert one.total() == pytest.approx(1.0, abs=1e-12)
+    assert one.get_cash(np.array([1]))[0] == 0.0
+    assert one.sum_cash() == pytest.approx(1.0, abs=1e-12)
 
 
 def test_the_cash_of_the_start_is_given_out_once_also_where_the_first_import_is_lost():
@@ -391,7 +391,7 @@ def test_the_cash_of_the_start_is_given_out_once_also_where_the_first_import_is_
     for n, (node, missing) in enumerate([(4, "forgotten"), (5, None), (6, None)]):
         pick = Pick(n, Node(node), "import")
         crawl.absorb((pick,), [answer(pick, links=[4, 5, 7], missing=missing)])
-        assert crawl.picture.cash.total() == pytest.approx(1.0, abs=1e-12)
+        assert crawl.picture.cash.sum_cash() == pytest.approx(1.0, abs=1e-12)
     assert crawl.picture.column("cash")[crawl.picture.row(7)] > 0.1
 
 

@@ -34,7 +34,7 @@ def test_who_is_gone_is_asked_no_more_but_stays_in_what_was_counted(why):
     assert at(crawl, 5, "indegree") == 2
     assert at(crawl, 0, "outlinks") == 2
     assert crawl.relevance + crawl.seed_relevance == before
-    assert 0 not in [node for node, _ in crawl.standing()]
+    assert 0 not in [node for node, _ in crawl.rank_nodes()]
 
 
 def test_a_frontier_node_that_is_gone_leaves_the_frontier():
@@ -51,9 +51,9 @@ def test_who_is_forgotten_leaves_no_trace():
     tell(crawl, 0, "seed", links=[1, 5])
     tell(crawl, 5, missing="forgotten")
     assert crawl.gone == {}
-    assert 5 not in {node for node, _ in crawl.standing()}
+    assert 5 not in {node for node, _ in crawl.rank_nodes()}
     assert [at(crawl, 5, name) for name in COLUMNS if name != "cash"] == [0.0] * 6
-    assert crawl.picture.cash.total() == pytest.approx(1.0, abs=1e-12)
+    assert crawl.picture.cash.sum_cash() == pytest.approx(1.0, abs=1e-12)
 
 
 def test_who_fails_for_a_while_rests_and_is_given_up_after_three_times_in_a_row():
@@ -136,7 +136,7 @@ def test_who_was_renamed_keeps_links_totals_and_visits_under_the_new_name():
     assert (at(crawl, 8, "indegree"), at(crawl, 7, "indegree")) == (2, 2)
     assert crawl.picture.column("cash")[row] == pytest.approx(mine + other)
     assert cash.size == cash.known.sum() == 3
-    assert cash.total() == pytest.approx(1.0, abs=1e-12)
+    assert cash.sum_cash() == pytest.approx(1.0, abs=1e-12)
     assert {pick.node for pick in crawl.choose(5, 9.0)} == {0, 7, 8}
     tell(crawl, 0, "recrawl", at=9.0, links=[8, 1])
     assert at(crawl, 8, "indegree") == 2  # he had linked there

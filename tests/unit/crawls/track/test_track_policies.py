@@ -65,7 +65,7 @@ def expected(name):
 
 def chosen(choice, crawl=CRAWL):
     """Whom a choice names for many numbers of picks."""
-    aimed = choice.aimed(crawl.target.column)
+    aimed = choice.aim_at(crawl.target.column)
     return [aimed.pick(crawl.picture, n, frozenset()) for n in range(DRAWS)]
 
 
@@ -138,7 +138,7 @@ def test_no_node_is_twice_in_a_batch_and_a_batch_takes_all_there_are():
 
 
 def test_the_second_of_a_batch_is_drawn_from_whom_the_first_left():
-    aimed = PolicyMixture("ai", "u", 1.0, 4).aimed("indegree")
+    aimed = PolicyMixture("ai", "u", 1.0, 4).aim_at("indegree")
     crawled = members(CRAWL, CRAWLED)
     first = next(iter(crawled))
     counts = Counter(aimed.pick(CRAWL.picture, n, frozenset({first}))[1] for n in range(DRAWS))

@@ -48,7 +48,7 @@ def test_the_heaviest_is_the_first_of_the_heaviest(changes, barred):
         weights[row] = weight
         tops.touch([row])
         left = [row for row in sorted(weights) if row not in barred]
-        assert tops.best(barred) == max(left, key=lambda row: (weights[row], -row), default=None)
+        assert tops.find_best(barred) == max(left, key=lambda row: (weights[row], -row), default=None)
 
 
 @settings(deadline=None, max_examples=many(60))
@@ -65,7 +65,7 @@ def test_the_same_weights_give_the_same_bits_however_they_came_to_be(weights, da
                 urn.draw(0.5, frozenset(order[:2]))
             now[row] = weights[row]
             urn.touch([row])
-        trees.append(list(urn.settled()))
+        trees.append(list(urn.settle()))
     assert trees[0] == trees[1]
     assert trees[0][1] == pytest.approx(math.fsum(weights.values()))
 
@@ -80,11 +80,11 @@ def test_a_draw_never_falls_on_a_row_without_weight():
 def test_an_urn_without_weight_and_an_empty_tree_have_nobody():
     urn, tops = DrawTree(lambda _: 0.0), MaxTree(lambda _: MaxTree.NONE)
     assert urn.draw(0.5) is None
-    assert tops.best() is None
+    assert tops.find_best() is None
     urn.touch(range(9))
     tops.touch(range(9))
     assert urn.draw(0.5) is None
-    assert tops.best() is None
+    assert tops.find_best() is None
 
 
 def test_all_weights_can_be_looked_at_at_once():
@@ -96,8 +96,8 @@ def test_all_weights_can_be_looked_at_at_once():
     quick.touch_all()
     slow.touch(range(100))
     barred = frozenset({3, 99})
-    assert quick.settled(barred) == slow.settled(barred)
-    assert quick.settled() == slow.settled()
+    assert quick.settle(barred) == slow.settle(barred)
+    assert quick.settle() == slow.settle()
 
 
 # -- Quick draws

@@ -55,7 +55,7 @@ def curves(name, top=16.0, graphs=("web",), n=1000):
     for number, graph in enumerate(graphs):
         for frame in FRAMES[name]:
             for way in frame.ways:
-                z = frame.z((number + 1) * n, way, 100 * (number + 1))
+                z = frame.count_training((number + 1) * n, way, 100 * (number + 1))
                 named = {"graph": graph, "frame": frame.title, "way": way.label(z), "z": z, "seed": 1}
                 cells = {key: np.full(len(PER_CENT), value) for key, value in named.items()}
                 parts.append(cells | {"alpha": PER_CENT, "cost": top**PER_CENT})

@@ -107,7 +107,7 @@ def test_every_visit_sees_the_links_of_the_window_that_came_since_the_one_before
     for number, (node, seen) in enumerate(visits):
         now = graph.begin + number * 600.0
         begin = max(now - DAY, np.nextafter(last.get(node, -1.0), np.inf))
-        assert set(seen) == set(graph.out(node, begin, now).tolist())
+        assert set(seen) == set(graph.list_targets(node, begin, now).tolist())
         last[node] = now
 
 
@@ -200,7 +200,7 @@ def test_greedy_discovery_takes_the_node_of_most_links_from_those_crawled(graph,
     monkeypatch.setattr(fixed_graphs, "RankedSequenceStore", watched(graph, visits))
     there = fixed_graphs.make_world("small", build_plain_graph(graph), 30, 150)
     table = fixed_graphs.discover_targets(there, "gai", 1, 5)
-    out = [there.graph.out(u)[0].tolist() for u in range(300)]
+    out = [there.graph.list_links(u)[0].tolist() for u in range(300)]
     crawled_, count = [5], {}
     while len(crawled_) < 150:
         for v in out[crawled_[-1]]:
@@ -246,7 +246,7 @@ def test_a_sampler_of_a_fixed_graph_draws_by_links_in_or_in_and_out_or_by_nothin
 def test_crawls_of_a_fixed_graph_begin_with_any_node_of_its_largest_component(graph):
     known = build_plain_graph(build_time_graph(graph.sources()[:900], graph.targets[:900], graph.times[:900], 300))
     there = fixed_graphs.make_world("small", known, 10, 10)
-    links = nx.DiGraph([(u, v) for u in range(300) for v in known.out(u)[0].tolist()])
+    links = nx.DiGraph([(u, v) for u in range(300) for v in known.list_links(u)[0].tolist()])
     inside = sorted(max(nx.strongly_connected_components(links), key=len))
     counts = Counter(fixed_graphs.choose_sources(there, range(40 * len(inside))).values())
     assert 3 < len(inside) < 150
@@ -302,7 +302,7 @@ def test_the_source_is_drawn_by_what_it_writes_unless_anybody_will_do(graph, any
     kept = graph.times <= graph.begin + DAY
     links = nx.DiGraph(list(zip(graph.sources()[kept].tolist(), graph.targets[kept].tolist(), strict=True)))
     inside = sorted(max(nx.strongly_connected_components(links), key=len))
-    written = np.array([len(graph.out(node, graph.begin, graph.begin + DAY)) for node in inside])
+    written = np.array([len(graph.list_targets(node, graph.begin, graph.begin + DAY)) for node in inside])
     chances = np.ones(len(inside)) / len(inside) if any_source else written / written.sum()
     expected = chances @ written
     error = np.sqrt(chances @ (written - expected) ** 2 / 100)

@@ -54,7 +54,7 @@ def test_a_time_graph_holds_the_links_that_were_given_but_those_to_oneself(links
 @settings(deadline=None, max_examples=60)
 def test_what_a_node_links_to_in_a_span_includes_both_ends(links, node, begin, length):
     there = [v for u, v, t in plainly(links) if u == node and begin <= t <= begin + length]
-    assert sorted(made(links).out(node, begin, begin + length).tolist()) == sorted(there)
+    assert sorted(made(links).list_targets(node, begin, begin + length).tolist()) == sorted(there)
 
 
 @given(LINKS)
@@ -62,7 +62,7 @@ def test_what_a_node_links_to_in_a_span_includes_both_ends(links, node, begin, l
 def test_the_plain_graph_has_each_pair_once(links):
     graph = build_plain_graph(made(links))
     pairs = {(u, v) for u, v, _ in plainly(links)}
-    assert {(u, v) for u in range(8) for v in graph.out(u)[0].tolist()} == pairs
+    assert {(u, v) for u in range(8) for v in graph.list_links(u)[0].tolist()} == pairs
     assert graph.links == len(pairs)
 
 
@@ -76,8 +76,8 @@ def test_a_file_of_links_is_read_whatever_its_columns_are_called(tmp_path, colum
     (parquet.write_table if kind == "parquet" else csv.write_csv)(rows, path)
     graph = read_times(path)
     assert (graph.size, graph.links, graph.own) == (3, 2, 1)
-    assert graph.out(0, 0, 99).tolist() == [1]
-    assert graph.out(1, 10, 10).tolist() == [2]
+    assert graph.list_targets(0, 0, 99).tolist() == [1]
+    assert graph.list_targets(1, 10, 10).tolist() == [2]
 
 
 @pytest.mark.parametrize("kind", ["seconds", "words", "iso", "offsets", "stamps"])
@@ -136,8 +136,8 @@ def test_a_fetch_sees_the_links_of_the_window_that_came_since_the_last(links, no
 
 def test_asking_from_the_mark_of_an_instant_brings_what_came_then_and_later():
     source = WindowedSource(made([(0, 1, 5), (0, 2, 6), (0, 3, 9)]), 30, TickingClock(20, 20))
-    assert source.outcome(Pick(0, 0, "expand", since=source.mark(6)), 20).targets.tolist() == [2, 1, 3]
-    assert source.outcome(Pick(0, 0, "expand", since=source.mark(6.5)), 20).targets.tolist() == [1, 3]
+    assert source.make_outcome(Pick(0, 0, "expand", since=source.mark(6)), 20).targets.tolist() == [2, 1, 3]
+    assert source.make_outcome(Pick(0, 0, "expand", since=source.mark(6.5)), 20).targets.tolist() == [1, 3]
 
 
 def test_the_clock_ticks_once_a_fetch_and_can_be_slept_on():

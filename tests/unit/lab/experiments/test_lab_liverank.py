@@ -68,7 +68,10 @@ def test_an_order_taken_straight_is_that_of_the_crawl(world, rank, training, nei
     assert sorted(order.tolist()) == list(range(400))
     assert order.tolist() == probe_by_crawl(world, way, terms).tolist()
     if rank not in STATIC:
-        assert order[:30].tolist() == LiveRanks(world.old(), 5).training(training, 30, neighbours=neighbours).tolist()
+        assert (
+            order[:30].tolist()
+            == LiveRanks(world.make_old_dataset(), 5).choose_training(training, 30, neighbours=neighbours).tolist()
+        )
 
 
 def test_breadth_first_follows_active_nodes_in_the_order_in_which_they_were_found(world):
@@ -106,7 +109,7 @@ def test_active_indegree_takes_whom_most_active_nodes_link_to_as_known_before_th
 def test_dynamic_pagerank_tests_everybody_once(world):
     order = find_probe_order(world, Way("dpr", "random"), ProbeTerms(30, 1, 10)).tolist()
     assert sorted(order) == list(range(400))
-    assert order[:30] == LiveRanks(world.old(), 1).training("random", 30).tolist()
+    assert order[:30] == LiveRanks(world.make_old_dataset(), 1).choose_training("random", 30).tolist()
 
 
 def test_pagerank_is_that_of_the_equation(world):
@@ -142,8 +145,8 @@ def test_only_what_draws_decide_is_crawled_more_than_once(world):
         *("random", "random"),
         *("indegree", "pagerank", "pa", "pa+-"),
     ]
-    assert all(Way(rank, "random").chance() == (rank not in ("indegree", "pagerank")) for rank in RANKS)
-    assert [rank for rank in RANKS if Way(rank, "pagerank").chance()] == ["random", "asf"]
+    assert all(Way(rank, "random").is_random() == (rank not in ("indegree", "pagerank")) for rank in RANKS)
+    assert [rank for rank in RANKS if Way(rank, "pagerank").is_random()] == ["random", "asf"]
 
 
 def test_a_curve_has_a_name_of_its_own_whatever_of_it_is_another(world):
@@ -183,23 +186,25 @@ def test_every_figure_of_the_paper_is_a_command_about_the_right_kind_of_world():
 @pytest.mark.parametrize("name", FRAMES)
 def test_curves_of_a_frame_have_names_of_their_own(name):
     for frame in FRAMES[name]:
-        labels = [way.label(frame.z(20_000, way)) for way in frame.ways]
+        labels = [way.label(frame.count_training(20_000, way)) for way in frame.ways]
         assert len(set(labels)) == len(labels)
         assert all(way.rank in RANKS for way in frame.ways)
 
 
 def test_training_sets_are_the_papers_shares_of_all_but_never_next_to_nothing():
-    sizes = {name: [frame.z(41_652_230, way) for way in frame.ways] for name, (frame, *_) in FRAMES.items()}
+    sizes = {
+        name: [frame.count_training(41_652_230, way) for way in frame.ways] for name, (frame, *_) in FRAMES.items()
+    }
     assert sizes["fig9"][-1] == pytest.approx(100_000, rel=0.01)
     assert sizes["fig10"] == pytest.approx([200_000, 400_000, 700_000, 1_000_000], rel=0.01)
-    assert FRAMES["fig4"][0].z(18_520_486, Way("pa")) == pytest.approx(100_000, rel=0.01)
-    assert FRAMES["fig7"][0].z(31_316_403, Way("pa")) == pytest.approx(200_000, rel=0.01)
-    assert max(FRAMES["fig5"][0].z(18_520_486, way) for way in FRAMES["fig5"][0].ways) == pytest.approx(
+    assert FRAMES["fig4"][0].count_training(18_520_486, Way("pa")) == pytest.approx(100_000, rel=0.01)
+    assert FRAMES["fig7"][0].count_training(31_316_403, Way("pa")) == pytest.approx(200_000, rel=0.01)
+    assert max(FRAMES["fig5"][0].count_training(18_520_486, way) for way in FRAMES["fig5"][0].ways) == pytest.approx(
         500_000, rel=0.01
     )
-    assert FRAMES["fig4"][0].z(5_000, Way("pa")) == 100
-    assert FRAMES["fig4"][0].z(50, Way("pa")) == 50
-    assert FRAMES["fig4"][0].z(5_000, Way("pa", times=2), 30) == 60
+    assert FRAMES["fig4"][0].count_training(5_000, Way("pa")) == 100
+    assert FRAMES["fig4"][0].count_training(50, Way("pa")) == 50
+    assert FRAMES["fig4"][0].count_training(5_000, Way("pa", times=2), 30) == 60
 
 
 # --- commands
@@ -389,10 +394,10 @@ def test_every_option_of_a_crawl_is_heard(asked, words, meant):
 def test_worlds_are_as_dead_as_those_of_the_paper():
     wanted = DatasetOptions((), (), SnapshotCut(), 500, None, None, 1.0, {"seed": 1})
     for kind, alive in (("web-like", 0.0629), ("web-like, a year", 0.3556), ("twitter-like", 0.1753)):
-        (world,) = wanted.worlds(kind)
+        (world,) = wanted.iterate_worlds(kind)
         assert (world.name, world.alive) == (kind, round(500 * alive))
     assert world_options.ALIVE == {"web-like": 0.0629, "web-like, a year": 0.3556, "twitter-like": 0.1753}
-    assert next(replace(wanted, alive=0.5).worlds("web-like")).alive == 250
+    assert next(replace(wanted, alive=0.5).iterate_worlds("web-like")).alive == 250
 
 
 def test_all_runs_every_experiment(tmp_path, monkeypatch):

@@ -378,7 +378,9 @@ def accounts():
 
 
 def test_accounts_have_the_statuses_that_are_wanted_and_ages_that_go_with_them(accounts):
-    told = dict(zip(accounts.counted()["status"].tolist(), accounts.counted()["nodes"].tolist(), strict=True))
+    told = dict(
+        zip(accounts.count_statuses()["status"].tolist(), accounts.count_statuses()["nodes"].tolist(), strict=True)
+    )
     assert told["active"] == accounts.alive == round(0.1753 * 5_000)
     assert told["never posted"] == 1_250
     assert 500 < told["no longer there"] < 700
@@ -389,11 +391,11 @@ def test_accounts_have_the_statuses_that_are_wanted_and_ages_that_go_with_them(a
 
 
 def test_the_famous_are_active_and_nothing_else_is_told_by_neighbours(accounts):
-    assert shares.compute_advantage(accounts.indegrees(), accounts.active) > 0.6
+    assert shares.compute_advantage(accounts.count_indegrees(), accounts.active) > 0.6
     none = follower_graphs.generate_followers(
         "t", follower_graphs.FollowerParameters(accounts=5_000, degree=10, bond=0)
     )
-    assert abs(shares.compute_advantage(none.indegrees(), none.active) - 0.5) < 0.03
+    assert abs(shares.compute_advantage(none.count_indegrees(), none.active) - 0.5) < 0.03
     assert abs(alike(none)) < 0.02
 
 
@@ -445,10 +447,10 @@ def test_distribution_functions_are_those_of_the_values():
 
 
 def test_distributions_are_told_for_the_active_the_others_and_all(accounts):
-    table = shares.compute_distributions(accounts, accounts.indegrees().astype(float), "in-degree")
+    table = shares.compute_distributions(accounts, accounts.count_indegrees().astype(float), "in-degree")
     assert list(dict.fromkeys(table["whose"].tolist())) == ["active", "not active", "all"]
     own = table["whose"] == "not active"
-    values = accounts.indegrees()[~accounts.active]
+    values = accounts.count_indegrees()[~accounts.active]
     assert table["share"][own] == pytest.approx([np.mean(values <= x) for x in table["x"][own]])
 
 

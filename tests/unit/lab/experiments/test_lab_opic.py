@@ -137,14 +137,14 @@ def test_a_page_that_nearly_all_link_to_does_not_hang_the_generator():
 def test_sparse_rows_and_targets_are_the_lists_after_any_links_and_cuts(pages, seed):
     web = generate_web(LinkLaw("poisson", mean=1.0), 12, seed)
     for page in pages:
-        web.targets(page)
+        web.get_targets(page)
         fresh = page + 1 not in web.out[page]
         assert web.link(page, page + 1) == fresh
         assert not web.link(page, page)
         web.cut(web.into[page][: len(web.into[page]) // 2], page)
-    indptr, targets = web.links()
+    indptr, targets = web.get_links()
     for page in range(12):
-        assert targets[indptr[page] : indptr[page + 1]].tolist() == web.targets(page).tolist() == web.out[page]
+        assert targets[indptr[page] : indptr[page + 1]].tolist() == web.get_targets(page).tolist() == web.out[page]
     assert sorted((s, t) for s in range(12) for t in web.out[s]) == sorted(
         (s, t) for t in range(12) for s in web.into[t]
     )
@@ -171,7 +171,7 @@ def test_a_law_or_size_that_makes_no_web_is_refused(law, size):
 def test_as_many_pages_change_as_the_rate_says_and_each_doubles_or_halves():
     web = generate_web(LAWS["power"], 1000, 1)
     before = degrees(web)
-    assert WebChanges(web, 0.1, seed=2).until(3) == 300
+    assert WebChanges(web, 0.1, seed=2).advance(3) == 300
     after = degrees(web)
     changed = np.flatnonzero(after != before)
     assert len(changed) == 300
@@ -184,17 +184,17 @@ def test_as_many_pages_change_as_the_rate_says_and_each_doubles_or_halves():
 
 def test_changes_are_the_same_in_one_go_and_bit_by_bit():
     one, two = generate_web(LAWS["power"], 200, 1), generate_web(LAWS["power"], 200, 1)
-    WebChanges(one, 0.7, 3).until(2)
+    WebChanges(one, 0.7, 3).advance(2)
     slow = WebChanges(two, 0.7, 3)
-    assert sum(slow.until(part / 50) for part in range(101)) == 280
+    assert sum(slow.advance(part / 50) for part in range(101)) == 280
     assert one.out == two.out
 
 
 def test_a_page_without_links_gets_one_and_a_rate_of_nothing_changes_nothing():
     web = GeneratedWeb(20, np.array([1], np.int64), np.array([0], np.int64))
-    assert WebChanges(web, 0.0, 1).until(100) == 0
+    assert WebChanges(web, 0.0, 1).advance(100) == 0
     assert degrees(web).sum() == 1
-    WebChanges(web, 1.0, 1).until(1)
+    WebChanges(web, 1.0, 1).advance(1)
     assert sorted(degrees(web)) == [1] * 19 + [2]
     with pytest.raises(SettingsError, match="0 or more"):
         WebChanges(web, -0.1, 1)
@@ -248,7 +248,7 @@ def test_disorder_is_scipys_somers_d_and_rounding_is_no_order():
 
 def test_a_perfect_estimate_has_no_error():
     x = np.array([0.5, 0.3, 0.2])
-    assert set(importance_errors.measure_errors(x, x).columns().values()) == {0.0}
+    assert set(importance_errors.measure_errors(x, x).measure().values()) == {0.0}
 
 
 # --- crawls of webs that stand still
@@ -308,9 +308,9 @@ def test_every_selection_comes_to_the_truth_and_the_error_factor_bounds_how_far_
     x = compute_truth(web, 1.0)[:-1]
     for way in static_web.SELECTIONS:
         crawl = OpicCrawl(web, way, seed=1, small=1.0)
-        crawl.until(150 * SIZE)
+        crawl.advance(150 * SIZE)
         assert importance_errors.measure_errors(crawl.cash.estimate(crawl.rows), x).mean < 2.0
-        ours = np.append(crawl.cash.rough(crawl.rows), crawl.cash.virtual_history / crawl.cash.paid)
+        ours = np.append(crawl.cash.compute_rough(crawl.rows), crawl.cash.virtual_history / crawl.cash.paid)
         assert abs(walk(web).T @ ours - ours).max() <= 1 / crawl.cash.paid
 
 
@@ -344,13 +344,13 @@ def test_windows_see_each_crawl_before_it_pays_and_do_not_steer(web):
     crawl, alone = OpicCrawl(web, "greedy", 1, 1.0), OpicCrawl(web, "greedy", 1, 1.0)
     log = []
     crawl.seen = lambda *seen: log.append(seen)
-    crawl.until(100)
-    alone.until(100)
+    crawl.advance(100)
+    alone.advance(100)
     dumb = list(opic(web, richest, 100))
     assert [page for page, _, _ in log] == [page for page, *_ in dumb]
     assert [cash for _, cash, _ in log] == pytest.approx([held for _, held, *_ in dumb])
     assert [paid for _, _, paid in log] == pytest.approx([before for _, _, before, *_ in dumb])
-    assert (crawl.cash.of(crawl.rows) == alone.cash.of(crawl.rows)).all()
+    assert (crawl.cash.get_cash(crawl.rows) == alone.cash.get_cash(crawl.rows)).all()
 
 
 def test_without_changes_plain_opic_among_the_windows_is_the_crawl_of_figure_2():
@@ -370,9 +370,9 @@ def test_errors_are_taken_against_the_web_of_the_moment():
     web = generate_web(LAWS["power"], 200, 1)
     changes, crawl = WebChanges(web, 0.4, 1), OpicCrawl(web, "greedy", 1, 1.0)
     for step in range(1, 601):
-        crawl.until(step)
+        crawl.advance(step)
         if step % 2 == 0:
-            changes.until(step / 200)
+            changes.advance(step / 200)
     x = compute_truth(web, 1.0)[:-1]
     assert moved[-1]["mean"] == pytest.approx(importance_errors.measure_errors(crawl.cash.estimate(crawl.rows), x).mean)
     assert moved[-1]["mean"] > calm[-1]["mean"]
@@ -381,9 +381,9 @@ def test_errors_are_taken_against_the_web_of_the_moment():
 def test_a_month_is_what_a_crawl_adds_to_g_after_the_first_two():
     plan = ChangingWebPlan(size=200)
     crawl = OpicCrawl(generate_web(LAWS["power"], 200, 1), "greedy", 1, 1.0)
-    crawl.until(400)
+    crawl.advance(400)
     before = crawl.cash.paid
-    crawl.until(800)
+    crawl.advance(800)
     assert moving.measure_month(plan, 1) == (crawl.cash.paid - before) / 2
     assert moving.measure_month(ChangingWebPlan(month=1.5), 1) == 1.5
 
@@ -394,7 +394,7 @@ def test_a_month_is_what_a_crawl_adds_to_g_after_the_first_two():
 def test_windows_begin_with_what_was_asked_for(web, begin, expected):
     crawl = OpicCrawl(web, "greedy", 1, 1.0)
     watching = WindowComparison(("fixed-2", "interpolation-2"), 2.5, crawl.rows, begin)
-    found = watching.importance(crawl.cash)
+    found = watching.compute_importance(crawl.cash)
     assert [found[name][7] for name in watching.names] == pytest.approx(expected, rel=0.01)
     assert [each.time for each in watching.windows.values()] == [5.0, 5.0]
 

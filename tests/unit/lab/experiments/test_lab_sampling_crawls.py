@@ -37,7 +37,7 @@ def world():
 
 @pytest.fixture(scope="module")
 def uk(world):
-    return world.topic("uk")
+    return world.find_topic("uk")
 
 
 def seen(world, topic, method, setup=SHORT):
@@ -45,7 +45,7 @@ def seen(world, topic, method, setup=SHORT):
 
 
 def neighbours(world):
-    links = {(u, int(v)) for u in range(world.size) for v in world.graph.out(u)[0]}
+    links = {(u, int(v)) for u in range(world.size) for v in world.graph.list_links(u)[0]}
     return links | {(v, u) for u, v in links}
 
 
@@ -108,7 +108,7 @@ def test_a_search_that_has_nothing_is_not_asked(world, uk):
 
 def test_a_method_that_is_unknown_is_refused():
     with pytest.raises(SettingsError, match="Unknown method 'soft'"):
-        SHORT.how("soft", 0)
+        SHORT.make_rules("soft", 0)
 
 
 # --- statistics
@@ -138,7 +138,7 @@ def test_domains_of_a_topic_are_those_that_its_pages_have(world, uk):
 
 
 def test_camps_are_one_part_the_other_both_or_neither(world):
-    topic = world.topic("abortion")
+    topic = world.find_topic("abortion")
     quantity = measured.count_camps(topic)
     for page in np.flatnonzero(topic.on).tolist():
         words = world.texts[page].split()
@@ -160,7 +160,7 @@ def test_a_collected_dataset_has_its_share_of_what_is_within_reach_and_prefers_t
 
 def test_a_dataset_goes_on_where_links_have_ended():
     world = generate_web(TopicWebParameters(300, seed=1))
-    assert audit_coverage.draw_dataset(world, world.topic("hiv"), 0.99, 1).sum() > 10
+    assert audit_coverage.draw_dataset(world, world.find_topic("hiv"), 0.99, 1).sum() > 10
 
 
 def test_an_audit_answers_with_the_share_held_and_the_size_of_the_topic(world, uk):
@@ -203,7 +203,7 @@ def test_coverage_counts_the_intervals_that_have_the_truth():
 def test_symmetric_lists_make_an_even_law_and_printed_ones_do_not(monkeypatch):
     monkeypatch.setattr(frozen_lists, "GONE_ROUND", 40)
     world = generate_web(TopicWebParameters(200, seed=3))
-    rows = list(frozen_lists.measure_biases(world, world.topic("uk"), replace(SHORT, runs=1)))
+    rows = list(frozen_lists.measure_biases(world, world.find_topic("uk"), replace(SHORT, runs=1)))
     assert len(rows) == 6
     for row in rows:
         assert row["pages"] > 150
@@ -216,7 +216,7 @@ def test_symmetric_lists_make_an_even_law_and_printed_ones_do_not(monkeypatch):
 
 
 def test_gaps_are_those_of_all_eigenvalues(world):
-    topic = world.topic("uk")
+    topic = world.find_topic("uk")
     whole = np.zeros((world.size, world.size))
     for u, v in neighbours(world):
         whole[u, v] = 1
@@ -233,7 +233,7 @@ def test_gaps_are_those_of_all_eigenvalues(world):
 
 def test_a_tree_tells_a_topic_by_other_words_than_the_one_it_was_searched_by():
     world = generate_web(TopicWebParameters(800, seed=2))
-    topic = world.topic("abortion")
+    topic = world.find_topic("abortion")
     told = frozen_lists.classify_by_tree(world, topic, 1)
     precision, recall = frozen_lists.measure_quality(told.on, world.about["abortion"])
     assert precision > 0.7
@@ -250,9 +250,9 @@ def test_precision_and_recall_are_counted():
 def test_what_cannot_be_computed_is_refused(world):
     large = generate_web(TopicWebParameters(frozen_lists.SMALL + 1))
     with pytest.raises(SettingsError, match="this is computed for 5,000"):
-        next(frozen_lists.measure_mixing(large, large.topic("uk")))
+        next(frozen_lists.measure_mixing(large, large.find_topic("uk")))
     with pytest.raises(SettingsError, match="no texts"):
-        frozen_lists.classify_by_tree(replace(world, texts=None), world.topic("uk"), 1)
+        frozen_lists.classify_by_tree(replace(world, texts=None), world.find_topic("uk"), 1)
     nobody = PageTopic("nobody", np.zeros(world.size, bool))
     with pytest.raises(SettingsError, match="no page is on topic"):
         truths.find_reached(world, nobody, "hard")
@@ -278,7 +278,7 @@ def test_a_figure_is_drawn_and_its_data_have_estimates_beside_the_truth(tmp_path
     assert "chi-square" in said
     rows = csv.read_csv(tmp_path / "fig2.csv").to_pylist()
     world = generate_web(TopicWebParameters(300))
-    on = [host.split(".", 1)[1] for host, of in zip(world.hosts, world.topic("uk").on, strict=True) if of]
+    on = [host.split(".", 1)[1] for host, of in zip(world.hosts, world.find_topic("uk").on, strict=True) if of]
     for row in rows:
         assert row["truth"] == pytest.approx(Counter(on)[row["bin"]] / len(on))
     assert {row["method"] for row in rows} == set(PAPER)
@@ -328,13 +328,13 @@ def test_an_audit_says_in_how_many_intervals_the_truth_is(tmp_path):
 def test_walks_on_a_wider_topic_of_ones_own_stay_on_it(tmp_path, world):
     words = ["--topic", "hiv", "--wider", "abortion", "--method", "ancestor"]
     assert "hiv, ancestor: 2 crawls" in done("audit", *TINY, *words, "--out", tmp_path)
-    wanted = WorldOptions(None, None, None, ("hiv",), 400, 0.0, 5, ("abortion", "uk")).world()
+    wanted = WorldOptions(None, None, None, ("hiv",), 400, 0.0, 5, ("abortion", "uk")).make_world()
     (hiv,) = wanted.topics.values()
-    assert hiv.wider.tolist() == (world.topic("abortion").on | world.topic("uk").on).tolist()
+    assert hiv.wider.tolist() == (world.find_topic("abortion").on | world.find_topic("uk").on).tolist()
     for visits in seen(wanted, hiv, "ancestor"):
         assert hiv.above[visits["node"]].all()
         assert 0.0 < visits["precision"][0] < 1.0
-    keys = {job.key for topic in (hiv, world.topic("hiv")) for job in list_jobs(wanted, topic, "ancestor", SHORT)}
+    keys = {job.key for topic in (hiv, world.find_topic("hiv")) for job in list_jobs(wanted, topic, "ancestor", SHORT)}
     assert len(keys) == 4  # another wider topic, other crawls
 
 

@@ -35,7 +35,7 @@ def world():
 
 
 def edges(graph):
-    return {(u, int(v)) for u in range(graph.size) for v in graph.out(u)[0]}
+    return {(u, int(v)) for u in range(graph.size) for v in graph.list_links(u)[0]}
 
 
 def small(links, on, size=None, there=None):
@@ -59,12 +59,12 @@ def test_a_generated_world_is_the_same_again_and_another_with_another_seed(world
 
 def test_topics_are_told_by_their_words_mostly_where_they_were_planted(world):
     for name in ("cycling", "abortion", "hiv"):
-        on, about = world.topic(name).on, world.about[name]
+        on, about = world.find_topic(name).on, world.about[name]
         words = ("hiv", "aids") if name == "hiv" else (name,)
         assert on.tolist() == [any(word in text.split() for word in words) for text in world.texts]
         assert about[on].mean() > 0.7
         assert 0.75 < on[about].mean() < 1.0
-    assert world.topic("uk").on.tolist() == [host.endswith(".uk") for host in world.hosts]
+    assert world.find_topic("uk").on.tolist() == [host.endswith(".uk") for host in world.hosts]
 
 
 def test_each_generated_topic_is_a_part_of_a_wider_one(world):
@@ -72,9 +72,9 @@ def test_each_generated_topic_is_a_part_of_a_wider_one(world):
     health |= {"hiv", "aids", "virus", "treatment", "infection"}
     riding = {"cycling", "bike", "pedal", "saddle", "gear", "rider"}
     for name, words in (("cycling", riding), ("abortion", health), ("hiv", health)):
-        assert world.topic(name).wider.tolist() == [not words.isdisjoint(text.split()) for text in world.texts]
-        assert (world.topic(name).wider & ~world.topic(name).on).any()
-    assert world.topic("uk").wider.tolist() == [host.endswith((".uk", ".de")) for host in world.hosts]
+        assert world.find_topic(name).wider.tolist() == [not words.isdisjoint(text.split()) for text in world.texts]
+        assert (world.find_topic(name).wider & ~world.find_topic(name).on).any()
+    assert world.find_topic("uk").wider.tolist() == [host.endswith((".uk", ".de")) for host in world.hosts]
     assert all((topic.above == topic.wider).all() for topic in world.topics.values())
 
 
@@ -84,7 +84,7 @@ def test_communities_link_to_themselves_and_camps_hardly_to_each_other(world):
         about = world.about[name]
         inside = about[links[about[links[:, 0]], 1]].mean()
         assert inside > 2 * about.mean()
-    both = world.topic("abortion").parts
+    both = world.find_topic("abortion").parts
     choice, life = (
         both[name] & ~both[other] for name, other in (("pro-choice", "pro-life"), ("pro-life", "pro-choice"))
     )
@@ -129,20 +129,20 @@ def test_pages_of_a_file_keep_their_links_categories_and_words(tmp_path):
     assert edges(world.graph) == {(0, 1), (1, 2)}
     assert world.hosts == ["Science.Biology", "Science.Biology", ""]
     assert [world.domains[place] for place in world.domain] == ["Science", "Science", "none"]
-    assert world.topic("bird").on.tolist() == [True, False, False]
-    assert world.topic("bird").parts["owl"].tolist() == [True, False, False]
-    assert world.topic("category:Science.Biology").on.tolist() == [True, True, False]
+    assert world.find_topic("bird").on.tolist() == [True, False, False]
+    assert world.find_topic("bird").parts["owl"].tolist() == [True, False, False]
+    assert world.find_topic("category:Science.Biology").on.tolist() == [True, True, False]
     with pytest.raises(SettingsError, match="nothing there is on topic 'whale'"):
         file_worlds.read_page_world(tmp_path / "pages.parquet", [TopicRequest("whale")])
     with pytest.raises(SettingsError, match="Unknown topic 'owl'"):
-        world.topic("owl")
+        world.find_topic("owl")
 
 
 def test_a_category_is_whole_words_of_a_path(tmp_path):
     table = {"key": ["a", "b"], "text": ["x", "y"], "links": [[], []],
              "categories": [["subject.Art"], ["subject.Artillery"]]}  # fmt: skip
     parquet.write_table(pa.table(table), tmp_path / "pages.parquet")
-    assert file_worlds.read_page_world(tmp_path / "pages.parquet", [TopicRequest("category:Art")]).topic(
+    assert file_worlds.read_page_world(tmp_path / "pages.parquet", [TopicRequest("category:Art")]).find_topic(
         "category:Art"
     ).on.tolist() == [
         True,
@@ -159,15 +159,15 @@ def test_posts_make_a_world_of_accounts_in_which_who_only_is_mentioned_is_not_th
     assert edges(world.graph) == {(0, 1), (0, 2), (1, 0)}
     assert world.there.tolist() == [True, True, False]
     assert [world.domains[place] for place in world.domain] == ["2001", "2008", "unknown"]
-    assert world.topic("kernel").on.tolist() == [True, False, False]
+    assert world.find_topic("kernel").on.tolist() == [True, False, False]
 
 
 def test_a_web_graph_has_ranges_of_addresses_for_topics(tmp_path):
     np.savez(tmp_path / "w.npz", offsets=np.arange(201), targets=(np.arange(200) + 1) % 200)
     world = file_worlds.read_web_world(tmp_path / "w.npz")
     assert edges(world.graph) == {(u, (u + 1) % 200) for u in range(200)}
-    assert np.flatnonzero(world.topic("range 3").on).tolist() == list(range(60, 80))
-    assert np.flatnonzero(world.topic("range 3").parts["first half"]).tolist() == list(range(60, 70))
+    assert np.flatnonzero(world.find_topic("range 3").on).tolist() == list(range(60, 80))
+    assert np.flatnonzero(world.find_topic("range 3").parts["first half"]).tolist() == list(range(60, 70))
     assert world.domains[world.domain[199]] == "9.9"
 
 
@@ -194,7 +194,7 @@ def test_shared_pages_make_a_world():
     told = {(n, keys[to]) for n, row in enumerate(table) for to in row["links"] if to in keys and keys[to] != n}
     assert edges(world.graph) == told
     music = [any(c.split(".")[1] == "Music" for c in row["categories"]) for row in table]
-    assert world.topic("category:Music").on.tolist() == music
+    assert world.find_topic("category:Music").on.tolist() == music
 
 
 # --- what a walk sees
@@ -208,11 +208,11 @@ def answered(source, node, act):
 
 
 def test_a_walk_is_answered_with_links_predicate_and_host(world):
-    on = world.topic("cycling").on
+    on = world.find_topic("cycling").on
     source = WalkedSource(world, on)
     for node in range(0, world.size, 97):
         outcome = answered(source, node, "walk")
-        assert outcome.targets.tolist() == world.graph.out(node)[0].tolist()
+        assert outcome.targets.tolist() == world.graph.list_links(node)[0].tolist()
         assert len(outcome.alpha) == len(outcome.targets)
         assert outcome.value == float(on[node])
         assert outcome.mark == world.hosts[node]
@@ -220,7 +220,7 @@ def test_a_walk_is_answered_with_links_predicate_and_host(world):
 
 
 def test_a_walk_is_told_who_is_on_the_wider_topic_only(world):
-    topic = world.topic("abortion")
+    topic = world.find_topic("abortion")
     source = WalkedSource(world, topic.on, COMPLETE, topic.above)
     for node in range(0, world.size, 7):
         expected = 1.0 if topic.on[node] else 0.5 if topic.wider[node] else 0.0
@@ -229,13 +229,13 @@ def test_a_walk_is_told_who_is_on_the_wider_topic_only(world):
 
 def test_who_is_not_there_is_missing():
     there = small([(0, 1), (1, 0)], [True, True], there=[True, False])
-    outcome = answered(WalkedSource(there, there.topic("t").on), 1, "walk")
+    outcome = answered(WalkedSource(there, there.find_topic("t").on), 1, "walk")
     assert outcome.missing == "unknown"
     assert edges(there.graph) == {(0, 1)}
 
 
 def test_a_complete_search_shows_all_who_link_to_a_page(world):
-    source, links = WalkedSource(world, world.topic("uk").on, COMPLETE), edges(world.graph)
+    source, links = WalkedSource(world, world.find_topic("uk").on, COMPLETE), edges(world.graph)
     for node in range(0, world.size, 53):
         assert answered(source, node, "inward").targets.tolist() == sorted(u for u, v in links if v == node)
 
@@ -247,7 +247,7 @@ def test_a_search_shows_so_many_of_the_pages_it_has_and_always_the_same(world):
     back = find_shown(world.graph, search)
     ascending = 0
     for node in range(world.size):
-        seen = back.out(node)[0].tolist()
+        seen = back.list_links(node)[0].tolist()
         known = {u for u, v in links if v == node and has[u]} if node % 29 == 0 else None
         if known is not None:
             assert set(seen) <= known
@@ -272,10 +272,10 @@ def test_bins_of_out_degrees_cover_all_and_part_where_they_say():
 
 
 def test_the_fraction_that_stays_on_topic_is_counted_link_by_link(world):
-    on = world.topic("hiv").on
+    on = world.find_topic("hiv").on
     found = truths.measure_staying(world, on)
     for node in range(0, world.size, 31):
-        heads = world.graph.out(node)[0]
+        heads = world.graph.list_links(node)[0]
         assert found[node] == pytest.approx(np.mean([on[v] for v in heads])) if len(heads) else np.isnan(found[node])
     bins = truths.find_fraction_bin(np.array([0.0, 0.04, 0.05, 0.96, 1.0, np.nan]))
     assert [truths.FRACTIONS[i] for i in bins] == ["0%", "0%", "10%", "100%", "100%", "no links"]
@@ -286,7 +286,7 @@ def test_what_is_reached_is_the_component_with_most_of_the_topic():
     # 0-1-2 on topic together; 3 on topic behind one page off topic (4), 5 behind two (6, 7), 8 alone; 9, 10 off topic.
     links = [(0, 1), (2, 1), (2, 4), (4, 3), (0, 6), (6, 7), (7, 5), (9, 10)]
     world = small(links, [1, 1, 1, 1, 0, 1, 0, 0, 1, 0, 0])
-    topic = world.topic("t")
+    topic = world.find_topic("t")
 
     def found(focus, k=1):
         return np.flatnonzero(truths.find_reached(world, topic, focus, k)).tolist()
@@ -306,7 +306,7 @@ def test_what_is_reached_in_a_world_is_what_networkx_says(world):
     whole = nx.Graph(sorted(edges(world.graph)))
     whole.add_nodes_from(range(world.size))
     for name in ("uk", "abortion"):
-        topic = world.topic(name)
+        topic = world.find_topic(name)
         on = set(np.flatnonzero(topic.on).tolist())
         near = on | {v for u in on for v in whole[u]}
         above = on | set(np.flatnonzero(topic.wider).tolist())
@@ -319,7 +319,7 @@ def test_what_is_reached_in_a_world_is_what_networkx_says(world):
 
 
 def test_distances_from_a_topic_are_those_of_networkx(world):
-    on = world.topic("abortion").on
+    on = world.find_topic("abortion").on
     whole = nx.Graph(sorted(edges(world.graph)))
     expected = nx.multi_source_dijkstra_path_length(whole, set(np.flatnonzero(on).tolist()))
     found = truths.measure_distances(world, on)
@@ -344,10 +344,12 @@ def test_lists_are_frozen_as_the_paper_says_and_agree_where_both_sides_must_have
 def walked(world, search, steps):
     """Lists as a walk freezes them, page by page, from page 0: a referee."""
     back, lists, page, dice = find_shown(world.graph, search), {}, 0, Random(1)
-    out = [set(world.graph.out(u)[0].tolist()) for u in range(world.size)]
+    out = [set(world.graph.list_links(u)[0].tolist()) for u in range(world.size)]
     for _ in range(steps):
         if page not in lists:
-            lists[page] = sorted(out[page] | set(back.out(page)[0].tolist()) | {w for w in lists if page in out[w]})
+            lists[page] = sorted(
+                out[page] | set(back.list_links(page)[0].tolist()) | {w for w in lists if page in out[w]}
+            )
         page = dice.choice(lists[page])
     return lists
 

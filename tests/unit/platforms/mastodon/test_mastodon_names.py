@@ -44,7 +44,7 @@ def naming(*accts, content=None, **more):
 
 def hits(keyword, status, domain="home.example"):
     topic = Topic([keyword], entities=ENTITIES)
-    page = PageParser(domain, topic.hits).found([status])
+    page = PageParser(domain, topic.hits).parse_found([status])
     (count,) = page.hits
     return count
 
@@ -53,7 +53,7 @@ KEYWORD = f"@{NASA}"
 
 
 def test_the_text_of_a_post_shows_the_name_alone():
-    (row,) = PageParser("home.example", Topic(["x"]).hits).found([naming(NASA)]).posts
+    (row,) = PageParser("home.example", Topic(["x"]).hits).parse_found([naming(NASA)]).posts
     assert row.text == "hello @nasa"
     assert row.urls is None
 
@@ -117,7 +117,7 @@ def test_a_keyword_is_compared_as_mastodon_calls_the_account(keyword, acct):
 
 def test_a_name_counts_beside_other_keywords_of_the_same_post():
     topic = Topic([KEYWORD, f"@{OTHER}", "hello"], entities=ENTITIES)
-    assert PageParser("home.example", topic.hits).found([naming(NASA, OTHER)]).hits == [3]
+    assert PageParser("home.example", topic.hits).parse_found([naming(NASA, OTHER)]).hits == [3]
 
 
 WRITTEN = [

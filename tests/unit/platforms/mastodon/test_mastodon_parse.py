@@ -17,7 +17,7 @@ def length(text, lang=None, created_at=None, urls=None, names=None):
 
 
 def page_of(*statuses, author=ANN.id, domain="home.example", **more):
-    return PageParser(domain, length, **more).timeline(list(statuses), author)
+    return PageParser(domain, length, **more).parse_timeline(list(statuses), author)
 
 
 def mentions_of(*statuses, **more):
@@ -215,17 +215,17 @@ def test_posts_outside_the_bounds_are_left_out_and_a_page_that_ends_before_them_
     given = [status_of(str(n), created_at=at) for n, at in enumerate(times)]
     begin, end = parse_time(times[2]), parse_time(times[0])
     reader = PageParser("home.example", length, begin=begin, end=end)
-    assert [row.created_at for row in reader.timeline(given, ANN.id).posts] == times[1:3]
-    assert reader.over(given)
-    assert not reader.over(given[:3])
-    assert not reader.over([])
-    assert not reader.over([status_of(created_at="long ago")])
-    assert not PageParser("home.example", length).over(given)
+    assert [row.created_at for row in reader.parse_timeline(given, ANN.id).posts] == times[1:3]
+    assert reader.is_over(given)
+    assert not reader.is_over(given[:3])
+    assert not reader.is_over([])
+    assert not reader.is_over([status_of(created_at="long ago")])
+    assert not PageParser("home.example", length).is_over(given)
 
 
 def test_a_look_up_gives_the_profile_and_the_number_on_that_instance():
     given = account_of("Ann", "11", note="<p>I write<br>daily</p>", locked=True)
-    page, number = PageParser("home.example", length).profile(given)
+    page, number = PageParser("home.example", length).parse_profile(given)
     assert number == "11"
     assert page.answered == [ANN]
     (row,) = page.accounts
@@ -267,9 +267,9 @@ OTHERS = [
 @pytest.mark.parametrize("more", SILENT)
 def test_whoever_wants_no_crawlers_is_missing_and_nothing_of_them_is_kept(more):
     given = {**account_of(), **more}
-    page, number = PageParser("home.example", length).profile(given)
+    page, number = PageParser("home.example", length).parse_profile(given)
     assert (page.missing, page.accounts, page.answered, number) == ([(ANN, "opted-out")], (), (), None)
-    page, number = PageParser("home.example", length, opt_outs=False).profile(given)
+    page, number = PageParser("home.example", length, opt_outs=False).parse_profile(given)
     assert (page.missing, page.answered, number) == ((), [ANN], "11")
 
 
@@ -279,14 +279,14 @@ def test_others_are_read(more):
 
 
 def test_a_suspended_account_is_missing_whatever_the_campaign_thinks_of_opt_outs():
-    page, number = PageParser("home.example", length, opt_outs=False).profile(account_of(suspended=True))
+    page, number = PageParser("home.example", length, opt_outs=False).parse_profile(account_of(suspended=True))
     assert (page.missing, number) == ([(ANN, "suspended")], None)
 
 
 def test_a_search_finds_authors_and_their_profiles_but_nobody_who_opted_out():
     bob, silent = account_of("bob@other.example", "22"), account_of("carl", "33", noindex=True)
     given = [status_of("1", bob), status_of("2", silent), status_of("3"), status_of("4", bob)]
-    page = PageParser("home.example", length).found(given)
+    page = PageParser("home.example", length).parse_found(given)
     assert page.answered == [BOB, ANN]
     assert [row.id for row in page.accounts] == ["bob@other.example", "ann@home.example"]
     assert [row.author for row in page.posts] == ["bob@other.example", "ann@home.example", "bob@other.example"]
@@ -294,7 +294,7 @@ def test_a_search_finds_authors_and_their_profiles_but_nobody_who_opted_out():
 
 def test_those_whom_an_account_follows_come_in_order_and_with_their_profiles():
     given = [account_of("bob@other.example", "22"), account_of("carl", "33", noindex=True)]
-    page = PageParser("home.example", length).follows(given)
+    page = PageParser("home.example", length).parse_follows(given)
     assert [who.id for who in page.follows] == ["bob@other.example", "carl@home.example"]
     assert [row.id for row in page.accounts] == ["bob@other.example"]
 
@@ -313,9 +313,9 @@ def test_odd_json_is_a_page_or_a_type_error(odd, profile, within):
     whole = {**status_of(account={**account_of(), **profile}), **odd}
     reader = PageParser("home.example", length, keep=True)
     for read in (
-        reader.found,
-        lambda body: reader.timeline(body, ANN.id),
-        lambda body: reader.follows([whole["account"]]),
+        reader.parse_found,
+        lambda body: reader.parse_timeline(body, ANN.id),
+        lambda body: reader.parse_follows([whole["account"]]),
     ):
         try:
             page = read([boost_of(whole) if within else whole])
@@ -331,7 +331,12 @@ def test_odd_json_is_a_page_or_a_type_error(odd, profile, within):
 @given(JSON)
 def test_json_that_is_no_answer_at_all_is_a_type_error_or_nothing(body):
     reader = PageParser("home.example", length)
-    for read in (reader.profile, reader.found, reader.follows, lambda given: reader.timeline(given, ANN.id)):
+    for read in (
+        reader.parse_profile,
+        reader.parse_found,
+        reader.parse_follows,
+        lambda given: reader.parse_timeline(given, ANN.id),
+    ):
         try:
             page = read(body)
         except TypeError:

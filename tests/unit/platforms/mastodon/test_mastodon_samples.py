@@ -44,14 +44,14 @@ def read(body, domain="mastodon.social"):
         body = body["statuses"]
     given = body if isinstance(body, list) else [body]
     if any("content" in one for one in given):
-        page = reader.found(given)
+        page = reader.parse_found(given)
         shown_to_all = [one for one in given if one["visibility"] in ("public", "unlisted")]
         assert [row.id for row in page.posts] == list(dict.fromkeys(one["uri"] for one in shown_to_all))
         for row, one in zip(page.posts, shown_to_all, strict=True):
             agrees(row, one, [m.who.id for m in page.mentions if page.posts[m.post].id == row.id], domain)
     else:
         for one in given:
-            page, number = reader.profile(one)
+            page, number = reader.parse_profile(one)
             assert number == one["id"]
             assert page.answered[0].id.partition("@")[0] == one["username"].lower()
             assert (page.accounts[0].posts, page.accounts[0].created_at) == (one["statuses_count"], one["created_at"])
@@ -91,7 +91,7 @@ def test_an_answer_like_the_recorded_ones_is_read_whole(name):
 
 def test_a_recorded_mention_is_of_the_account_that_it_leads_to():
     _, _, body = recorded("masto_real_statusmention.json")
-    page = PageParser("mastodon.social", length).found([body])
+    page = PageParser("mastodon.social", length).parse_found([body])
     assert [(m.who.id, m.kind) for m in page.mentions] == [("halcy@icosahedron.website", "mention")]
     assert page.posts[0].text.startswith("test post for mastodon.py stuff\n@halcy you're a doo-doo head\n\nedit: ")
     assert page.posts[0].text.endswith(":trans_heart: #ThisIsAHashtag")
@@ -100,7 +100,7 @@ def test_a_recorded_mention_is_of_the_account_that_it_leads_to():
 
 def test_a_recorded_reply_names_whom_it_answers():
     _, _, body = recorded("masto_status_reply_mentions_2.json")
-    page = PageParser("localhost:3000", length).found([body])
+    page = PageParser("localhost:3000", length).parse_found([body])
     assert [(m.who.id, m.kind) for m in page.mentions] == [("mastodonpy_test_2@localhost:3000", "reply")]
     assert page.posts[0].text == "@mastodonpy_test_2 same!"
 

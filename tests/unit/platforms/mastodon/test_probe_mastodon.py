@@ -258,19 +258,21 @@ def test_nobody_can_be_asked_who_mentions_an_account():
     ],
 )
 def test_the_last_activity_is_a_day_or_an_instant_or_not_told(told, last):
-    page, number = PageParser(HOME, TOPIC.hits, probe=STAY).profile(account_of(last_status_at=told))
+    page, number = PageParser(HOME, TOPIC.hits, probe=STAY).parse_profile(account_of(last_status_at=told))
     assert (page.active, page.answered, number) == ([(ANN, last)] if last else [], [ANN], "11")
 
 
 def test_a_look_up_that_is_no_probe_tells_nothing_of_activity():
-    page, _ = PageParser(HOME, TOPIC.hits).profile(account_of(last_status_at="2026-11-01", moved=account_of("bob")))
+    page, _ = PageParser(HOME, TOPIC.hits).parse_profile(
+        account_of(last_status_at="2026-11-01", moved=account_of("bob"))
+    )
     assert (page.active, page.answered, page.missing) == ((), [ANN], ())
 
 
 @pytest.mark.parametrize("probe", [STAY, FOLLOW])
 def test_an_account_that_wants_to_be_left_alone_is_not_said_to_have_moved(probe):
     body = account_of(last_status_at="2026-11-01", noindex=True, moved=account_of("bob"))
-    page, _ = PageParser(HOME, TOPIC.hits, probe=probe).profile(body)
+    page, _ = PageParser(HOME, TOPIC.hits, probe=probe).parse_profile(body)
     assert (page.missing, page.active, page.answered) == ([(ANN, "opted-out")], (), ())
 
 
@@ -344,9 +346,9 @@ def told(monkeypatch, nameless=(), *, connects=True, after=0.0, answered="up.exa
     away(monkeypatch, nameless=nameless, connects=connects)
     network = unreachable_hosts.HostReachability(lambda: clock[0])
     if answered:
-        network.answered(answered, 8443)
+        network.note_answer(answered, 8443)
     clock[0] += after
-    reply = network.told(FAILED, "far.example", GONE_PAGE)
+    reply = network.explain_failure(FAILED, "far.example", GONE_PAGE)
     return {None: reply.kind, unreachable_hosts.DOWN: "down", unreachable_hosts.NOWHERE: "nowhere"}[reply.cursor]
 
 
@@ -367,15 +369,15 @@ def test_behind_a_proxy_nothing_is_known_of_hosts(monkeypatch):
     away(monkeypatch, nameless=["far.example"])
     monkeypatch.setattr(unreachable_hosts, "getproxies", lambda: {"https": "http://proxy.example"})
     network = unreachable_hosts.HostReachability(lambda: 5.0)
-    network.answered("up.example")
-    assert network.told(FAILED, "far.example", GONE_PAGE) is FAILED
+    network.note_answer("up.example")
+    assert network.explain_failure(FAILED, "far.example", GONE_PAGE) is FAILED
 
 
 @pytest.mark.parametrize("kind", ["ok", "missing", "window", "backoff", "invalid"])
 def test_only_failures_say_something_of_a_host(monkeypatch, kind):
     away(monkeypatch, nameless=["far.example"])
     reply = Reply(kind, 5.0)
-    assert unreachable_hosts.HostReachability(lambda: 5.0).told(reply, "far.example", GONE_PAGE) is reply
+    assert unreachable_hosts.HostReachability(lambda: 5.0).explain_failure(reply, "far.example", GONE_PAGE) is reply
 
 
 def test_a_name_that_cannot_be_resolved_for_now_is_not_unknown(monkeypatch):
@@ -384,7 +386,7 @@ def test_a_name_that_cannot_be_resolved_for_now_is_not_unknown(monkeypatch):
 
     away(monkeypatch)
     monkeypatch.setattr(unreachable_hosts, "getaddrinfo", later)
-    assert unreachable_hosts.HostReachability(lambda: 5.0).told(FAILED, "far.example", GONE_PAGE) is FAILED
+    assert unreachable_hosts.HostReachability(lambda: 5.0).explain_failure(FAILED, "far.example", GONE_PAGE) is FAILED
 
 
 def test_the_mock_tells_where_an_account_has_moved_once_and_who_is_limited():

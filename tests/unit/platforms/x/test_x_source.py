@@ -273,7 +273,7 @@ def by_the_definition(posts, author):
         if posts.authors[row].lower() == author:
             hits = len(word.findall(posts.texts[row].lower()))
             total += hits
-            for name in {name.lower() for name in [*posts.mentions_of(row), posts.reply_to[row] or ""] if name}:
+            for name in {name.lower() for name in [*posts.list_mentions(row), posts.reply_to[row] or ""] if name}:
                 by_target[name] = by_target.get(name, 0) + hits
     f = {0: 0.0}
     return f.get(total, 1 + math.log(max(1, total))), {
