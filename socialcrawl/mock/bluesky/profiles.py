@@ -228,7 +228,7 @@ class FeedEndpoint:
         size = read_limit(asked, 50)
         if row is None:
             raise make_refusal("Profile not found")
-        fate = self._changes.fate(row)
+        fate = self._changes.find_fate(row)
         if refusal := refuse_gone(fate, "Profile not found"):
             raise refusal
         if fate == PROTECTED:
@@ -248,7 +248,7 @@ class FeedEndpoint:
         """Return the posts of an account that a filter leaves, ascending."""
         if wanted not in FILTERS:
             raise make_refusal(f"Error: filter must be one of ({'|'.join(FILTERS)})")
-        own = self._changes.moment.existing(self._world.timelines.of(row))
+        own = self._changes.moment.select_existing(self._world.timelines.of(row))
         if wanted == FILTERS[0]:
             return own
         if wanted in _MEDIA:
@@ -263,7 +263,7 @@ class FeedEndpoint:
         cursor = asked.one("cursor")
         if not cursor:
             return len(own)
-        if self._changes.expired(cursor):
+        if self._changes.has_expired(cursor):
             raise make_refusal("Malformed cursor")
         before = int(np.searchsorted(self._world.ids, parse_cursor(cursor)))
         return int(np.searchsorted(own, before))
