@@ -13,12 +13,12 @@ from socialcrawl.platforms.registry import find_platform
 from socialcrawl.system.files import find_folder
 from socialcrawl.text.wording import explain_unknown
 
-OF_DEFAULT = ("crawl", "track")
-"""Sections of the templates that are for campaigns of the default kind, or show another."""
+OF_KINDS = ("crawl", *BUILT_IN)
+"""Sections of the templates that are for campaigns of one kind."""
 
 
 def write_campaign_file(
-    path: Path, keywords: list[str], platform: str = DEFAULT_PLATFORM.name, kind: str = "collect"
+    path: Path, keywords: list[str], platform: str = DEFAULT_PLATFORM.name, kind: str = DEFAULT.name
 ) -> str:
     """Return what is to be done next; a campaign file is written to `path`, about `keywords`, on a platform, of a kind.
 
@@ -65,7 +65,7 @@ def write_campaign_file(
 
 def _adapt_to_kind(text: str, facts: KindFacts) -> str:
     """Return a template for campaigns of another kind: its own sections in place of those that it has not."""
-    lacking = (*facts.idle, *OF_DEFAULT)
+    lacking = (*facts.idle, *OF_KINDS)
     parts = re.split(r"^(?=#? ?\[\w+\])", text, flags=re.MULTILINE)
     head, *sections = (
         part for part in parts if (found := re.match(r"#? ?\[(\w+)\]", part)) is None or found[1] not in lacking
