@@ -1,7 +1,8 @@
 """Whether an original answer names the forgotten, and where: in its address, a field, a text or a link. Pure.
 
 Fields are told apart by what platforms call them: `author_id` holds an id, `username` a name, whatever else is text. A
-word of a text is no name without its `@`, a number outside of such a field is no id.
+word of a text is no name without its `@`, a number outside of such a field is no id. An address names the profile of
+an account, a post or a page.
 """
 
 import re
@@ -17,8 +18,40 @@ from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
 import orjson
 
 from socialcrawl.platforms.facts import find_platform_facts, list_platform_facts
-from socialcrawl.storage.erasure.addresses import find_holders, normalize_page, parse_post_address
 from socialcrawl.storage.erasure.texts import has_link, has_mention
+
+PORTS = {"http": 80, "https": 443}
+
+
+def find_holders(address: str) -> set[str]:
+    """Return the ids and names (in lower case) of the accounts that an address names."""
+    for facts in list_platform_facts():
+        if (holders := facts.find_holders(address)) is not None:
+            return holders
+    return set()
+
+
+def parse_post_address(address: str) -> tuple[str, str] | None:
+    """Return what identifies a post in each of its addresses: its author and its key; None where it is no post's."""
+    for facts in list_platform_facts():
+        if (named := facts.parse_post_address(address)) is not None:
+            return named
+    return None
+
+
+def normalize_page(address: str) -> str | None:
+    """Return the address of a page in one spelling, without what stands behind `#`; None where it is none."""
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        return None
+    scheme = parts.scheme.lower()
+    if scheme not in PORTS or not parts.hostname:
+        return None
+    host = parts.hostname if port in (None, PORTS[scheme]) else f"{parts.hostname}:{port}"
+    return f"{scheme}://{host}{unquote(parts.path or '/')}{f'?{parts.query}' if parts.query else ''}"
+
 
 KINDS = ("request", "id", "name", "text", "link")  # where a match is; the first of these counts
 ID_KEY = re.compile(r"(?:^|_)ids?(?:_str)?$|[a-z]I[dD]s?$|^(?:did|value)$")

@@ -99,5 +99,7 @@ def test_each_platform_has_a_file_to_begin_with(platform, tmp_path):
 
 
 def test_a_platform_that_is_not_known_has_none(tmp_path):
-    with pytest.raises(SettingsError, match="no platform 'friendster'"):
+    with pytest.raises(
+        SettingsError, match=r"Unknown platform 'friendster'\. Choose one of: x, bluesky, mastodon, web"
+    ):
         write_campaign_file(tmp_path / "a.toml", [], "friendster")

@@ -276,5 +276,5 @@ def test_all_is_put_back_as_it_was():
 
 
 def test_another_style_is_refused_with_the_two_there_are():
-    with pytest.raises(SettingsError, match="'xml'; give json or people"):
+    with pytest.raises(SettingsError, match=r"Unknown style of the log 'xml'\. Choose one of: json, people"):
         configure("xml", io.StringIO())

@@ -18,7 +18,7 @@ from socialcrawl.cli.definitions.maintenance import forget
 from socialcrawl.engine.model import Mention, Page, PostRow, Request, Who
 from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.facts import PlatformFacts, list_platform_facts
-from socialcrawl.storage.erasure import addresses, ownership
+from socialcrawl.storage.erasure import naming, ownership
 from socialcrawl.storage.erasure.forgetting import forget as carry_out
 from socialcrawl.storage.erasure.orders import read_order
 from socialcrawl.storage.erasure.ownership import find_owners, find_similar_names, is_owned, shorten_name
@@ -110,16 +110,16 @@ def test_a_platform_that_another_package_adds_says_whose_its_posts_and_addresses
         parse_post_address=lambda address: ("eve", "7") if address.endswith("/eve/7") else None,
     )
     whole = (forum, *list_platform_facts())
-    monkeypatch.setattr(addresses, "list_platform_facts", lambda: whole)
+    monkeypatch.setattr(naming, "list_platform_facts", lambda: whole)
     monkeypatch.setattr(ownership, "list_owner_finders", lambda: [facts.find_owners for facts in whole])
     assert find_owners("member7/12") == {"member7"}
     assert find_owners(at(BOB, 1)) == {BOB}
-    assert addresses.find_holders("https://forum.example/@eve") == {"@eve"}
-    assert addresses.find_holders("https://a.example/@eve") == {"eve@a.example"}
-    assert addresses.find_holders("https://bsky.app/profile/Eve.example/post/1") == {"Eve.example", "eve.example"}
-    assert addresses.parse_post_address("https://forum.example/eve/7") == ("eve", "7")
-    assert addresses.parse_post_address("https://a.example/@Eve/7") == ("eve@a.example", "7")
-    assert addresses.parse_post_address(at(BOB, 1)) == (BOB, "1")
+    assert naming.find_holders("https://forum.example/@eve") == {"@eve"}
+    assert naming.find_holders("https://a.example/@eve") == {"eve@a.example"}
+    assert naming.find_holders("https://bsky.app/profile/Eve.example/post/1") == {"Eve.example", "eve.example"}
+    assert naming.parse_post_address("https://forum.example/eve/7") == ("eve", "7")
+    assert naming.parse_post_address("https://a.example/@Eve/7") == ("eve@a.example", "7")
+    assert naming.parse_post_address(at(BOB, 1)) == (BOB, "1")
 
 
 @BOTH
