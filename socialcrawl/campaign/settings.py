@@ -316,7 +316,7 @@ def _told(error: ValidationError, origin: str) -> Iterator[str]:
 
 
 def _of_other_form(problem: Any) -> bool:
-    """Whether a problem is that of a value in a form that it has not: a list where one text was written, or a text."""
+    """Return whether a value has the wrong form: a list where a text is expected, or a text for a list."""
     return (problem["type"], isinstance(problem["input"], str)) in (("list_type", True), ("string_type", False))
 
 

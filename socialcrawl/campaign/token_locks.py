@@ -74,7 +74,7 @@ class TokenLeases:
         return SharedLease(self, key)
 
     def let_go(self, key: tuple[str, str | tuple[str, ...]]) -> None:
-        """One user less of a token."""
+        """Count one user of a token less."""
         with self._lock:
             lease, users = self._held.pop(key)
             if users > 1:

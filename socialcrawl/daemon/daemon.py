@@ -320,7 +320,7 @@ class Daemon:
             self.scheduler.add_once(now, LOOKING, self.check_all)
 
     def _hasten_campaign(self, campaign: str) -> None:
-        """Others have given up their claims to a window, for whose share a campaign waits: it may ask at once."""
+        """Let a campaign ask at once: others gave up their claims to the window for whose share it waits."""
         for file, runner in list(self.runners.items()):
             if runner.label == campaign and runner.hasten():
                 self._plan(file)

@@ -17,7 +17,7 @@ class Time(Protocol):
     """A clock, and a way to wait by it."""
 
     def now(self) -> float:
-        """Unix seconds, whole microseconds: as the store keeps them."""
+        """Return Unix seconds in whole microseconds, as the store keeps them."""
 
     def wait(self, event: threading.Event, until: float) -> None:
         """Wait for the event, at most until that instant; whoever waits looks again."""
@@ -27,7 +27,7 @@ class Steady(Time, Protocol):
     """A clock that nobody sets but its owner."""
 
     def off(self) -> float:
-        """Seconds by which the clock of the machine was set since this last followed it."""
+        """Return the seconds by which the clock of the machine was set since this last followed it."""
 
     def follow(self) -> float:
         """Take over the clock of the machine as it is set now; the seconds by which this has jumped."""
@@ -87,7 +87,7 @@ class InterruptibleClock:
         self._stop = threading.Event()
 
     def now(self) -> float:
-        """Unix seconds."""
+        """Return Unix seconds."""
         return self.time.now()
 
     def sleep(self, until: float) -> None:
@@ -109,6 +109,6 @@ class InterruptibleClock:
 
 
 def _read_uptime() -> float:
-    """Seconds since the machine began, those included in which it slept where the system counts them."""
+    """Return the seconds since the machine started, with those asleep where the system counts them."""
     boot = getattr(time, "CLOCK_BOOTTIME", None)  # Linux has it
     return time.monotonic() if boot is None else time.clock_gettime(boot)

@@ -20,7 +20,7 @@ def make_generator(seed: int, purpose: str, n: int) -> np.random.Generator:
 
 
 def draw_uniform(seed: int, purpose: str, n: int, size: int) -> NDArray[np.float64]:
-    """`size` numbers in [0, 1), float64, for draw number `n` of one purpose."""
+    """Return `size` numbers in [0, 1), float64, for draw number `n` of one purpose."""
     return make_generator(seed, purpose, n).random(size)
 
 

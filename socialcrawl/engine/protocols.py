@@ -329,7 +329,7 @@ class Clock(Protocol):
     """Time: real in a campaign, virtual in tests and in the laboratory."""
 
     def now(self) -> float:
-        """Unix seconds."""
+        """Return Unix seconds."""
 
     def sleep(self, until: float) -> None:
         """Wait until that instant, or until somebody interrupts."""

@@ -190,7 +190,7 @@ def _plan_probes(
 def count_unreturned(
     shape: CampaignParameters, typical: TypicalNeeds, done: CampaignProgress, now: float = 0.0
 ) -> float:
-    """How many of the steps still to come are done before the first account asked is rested: first visits all of them.
+    """Return how many steps to come are done before the first account is rested: all of them first visits.
 
     A campaign that never expands has none, however long it waits.
     """
@@ -213,7 +213,7 @@ def _find_posts_ahead(
 
 
 def _compute_speed(shape: CampaignParameters, typical: TypicalNeeds) -> float:
-    """First visits per second that the windows and the answers allow; 0 if nobody may ask."""
+    """Return the first visits per second that the windows and the answers allow; 0 if nobody may ask."""
     means = {
         name: mean.requests
         for name, mean in _compute_account(shape, typical, _compute_named_share(shape, typical.named)).items()

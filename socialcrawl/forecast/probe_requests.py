@@ -47,7 +47,7 @@ def count_most_users(shape: CampaignParameters, rest: RemainingWork, done: Campa
 def plan_rounds(
     shape: CampaignParameters, rest: RemainingWork, done: CampaignProgress, gone: float
 ) -> Iterator[tuple[float, list[ProbeRequests]]]:
-    """Of each round how many accounts it tests, and the mean of one; `gone` is the share of those who are not there."""
+    """Return of each round how many accounts it tests, and the mean of one; `gone` is the share of missing ones."""
     users, roles = rest.steps, shape.roles
     named = done.named / (done.dataset - done.tested) if users and roles.probe_named else 0.0
     first = min(users, max(0, shape.learning[1] - done.tested))

@@ -268,7 +268,7 @@ def count_bursts(shape: CampaignParameters, endpoint: str, seconds: float) -> fl
 
 
 def multiply(count: float, each: float) -> float:
-    """So much, so often; nothing, however often, is nothing."""
+    """Return the product; 0 times infinity is 0."""
     return count * each if each else 0.0
 
 

@@ -62,7 +62,7 @@ class KnownGraphSource:
         return [self._read_node(pick) for pick in batch]
 
     def mark(self, at: float) -> str:
-        """None: nothing is written in a graph that does not change, and every visit sees all of it."""
+        """Return "": nothing is written in a graph that does not change, and every visit sees all of it."""
         return ""
 
     def _read_node(self, pick: Pick) -> Generator[Request, Reply, Mapping[int, Outcome]]:

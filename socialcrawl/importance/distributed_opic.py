@@ -173,7 +173,7 @@ class Owner:
         return row
 
     def _give(self, name: str, amount: float) -> None:
-        """Cash for a node of anybody's: booked, or buffered."""
+        """Give cash to a node of any owner: book it, or buffer it."""
         to = find_owner(name, self.owners)
         if to != self.number:
             self._amounts[to][name] = self._amounts[to].get(name, 0.0) + amount

@@ -214,7 +214,7 @@ class Cash:
         return past / clock if clock > 0.0 else np.zeros(len(past))
 
     def sum_cash(self) -> float:
-        """All cash there is, that of the virtual page and of the sink included: 1, once there were rows to start."""
+        """Return all cash, with that of the virtual page and of the sink: 1, once there were rows to start."""
         return float(self.get_cash(np.arange(len(self.cash))).sum()) + self.virtual + self.sink
 
     def _keep_small(self, cash: float, count: int) -> float:

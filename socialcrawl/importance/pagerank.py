@@ -62,7 +62,7 @@ def compute_pagerank(
 
 
 def _normalize(zap: Floats | None, size: int) -> Floats:
-    """`zap` with a sum of 1."""
+    """Return `zap` with a sum of 1."""
     if zap is None:
         return np.full(size, 1.0 / max(size, 1))
     given = np.asarray(zap, np.float64)

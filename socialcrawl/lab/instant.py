@@ -50,7 +50,7 @@ class StoppedClock:
         self.time = 0.0
 
     def now(self) -> float:
-        """Seconds that were waited so far."""
+        """Return the seconds that were waited so far."""
         return self.time
 
     def sleep(self, until: float) -> None:

@@ -117,7 +117,7 @@ class Routes(Generic[T]):
         self._root: _Step[T] = _Step()
 
     def add(self, method: str, template: str, what: T) -> None:
-        """One more endpoint, as `/2/users/:id` or `/*rest`.
+        """Add an endpoint, as `/2/users/:id` or `/*rest`.
 
         Raises:
             MockError: it is taken.

@@ -55,7 +55,7 @@ class DatasetClock:
             self.set(second, speed)
 
     def clear(self) -> None:
-        """All posts are there, and stay."""
+        """Show all posts from now on."""
         self.second, self.speed = None, 0.0
         self.there = len(self._world.ids)
         self.replies, self.retweets = self._world.references.replies, self._world.references.retweets

@@ -53,7 +53,7 @@ class ScenarioState:
         return self._time() + self.skew
 
     def set(self, tables: Mapping[str, Any]) -> None:
-        """Another scenario instead of the one that was; times count from the start of the mock.
+        """Replace the scenario by another one; times count from the start of the mock.
 
         Raises:
             MockError: it cannot be.
@@ -67,7 +67,7 @@ class ScenarioState:
         self._last.clear()
 
     def clear(self) -> None:
-        """No scenario; clock and cursors are again as at the start. Accounts stay what they have become."""
+        """Remove the scenario; clock and cursors are as at the start again. Accounts stay what they have become."""
         self._set(Scenario({}))
         self.skew = self._skew_at_start
         for changes in self._changes(None):

@@ -124,6 +124,6 @@ class WorldChanges:
         self.version += 1
 
     def expire(self, lifetime: Lifetime | None) -> None:
-        """Cursors hold so long from now on; those handed out before count from now."""
+        """Let cursors expire after a while from now on; for those handed out before, it begins now."""
         self._lifetime, self._since = lifetime, (self._now, self._requests)
         self._issued.clear()

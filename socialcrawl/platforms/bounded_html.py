@@ -77,7 +77,7 @@ def parse_tamed(tame: str) -> Iterator["LexborHTMLParser"]:
 
 
 def _drop_unseen(html: str) -> str:
-    """Without comments, scripts, drawings: each pass looks forward only. What does not end is left to the parser."""
+    """Return HTML without comments, scripts, drawings. Each pass looks forward only; the parser gets the rest."""
     parts: list[str] = []
     endless: set[str] = set()
     at = done = 0

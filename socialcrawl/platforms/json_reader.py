@@ -90,7 +90,7 @@ def format_moment(value: Any) -> str | None:
 
 
 def dump_list(values: Sequence[str]) -> str | None:
-    """Texts as a JSON list; None where there are none."""
+    """Return texts as a JSON list; None where there are none."""
     return orjson.dumps(list(values)).decode() if values else None
 
 

@@ -199,7 +199,7 @@ class FixedWindow(SlidingWindow):
         return self.end if now < self.end else None
 
     def find_length(self, now: float) -> float:
-        """Seconds that the window which is open at `now` lasts in all: headers may know of another length than d."""
+        """Return the full length of the window open at `now`, in seconds: headers may tell another one than d."""
         return min(self.d, self.end - self.first) if now < self.end and self.first > -inf else self.d
 
     def explain_wait(self, now: float) -> str:

@@ -96,7 +96,7 @@ class HostHealth:
                 del self._failures[next(iter(self._failures))]
 
     def was_network_up(self, grant: Grant) -> bool:
-        """Whether the network was up of late when a request to another server left: a host besides it has answered."""
+        """Return whether the network was up when a request left: a host other than its server answered recently."""
         endpoint = grant.request.endpoint
         return self.is_other(endpoint) and self._find_latest(parse_host(endpoint)) >= grant.at - RECENT
 

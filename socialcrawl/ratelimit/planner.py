@@ -355,7 +355,7 @@ class WindowPlanner:
 
 
 def _find_reset(reply: Reply, d: float) -> tuple[float, bool] | None:
-    """Seconds until a window or a day that a 429 calls used up is over, and whether it is then; None: they are absurd.
+    """Return seconds until a window or day used up by a 429 is over, and whether it is then; None: they are absurd.
 
     The server's clock tells; without it, or a reset, a window is over after d seconds, and after a day's is asked soon.
     """

@@ -138,7 +138,7 @@ class Backoff:
         return pause
 
     def explain_giving_up(self, now: float) -> str | None:
-        """For how long nothing has worked, in words, where that is reason to stop."""
+        """Say for how long nothing has worked, where that is reason to stop."""
         # A 429 proves that the address is right: it is waited out as if something had worked.
         # Of several hosts the addresses cannot all be wrong, and those of others' servers nobody has written.
         away = len(self.hosts) > 1 or (self.hosts_health.home != "" and not self.hosts <= {self.hosts_health.home})

@@ -61,7 +61,7 @@ class Window(Protocol):
         """Return when the window that is open at `now` ends; None where none is, or where windows have no end."""
 
     def find_length(self, now: float) -> float:
-        """Seconds that the window which is open at `now` lasts in all, as far as is known; d where none is."""
+        """Return the full length of the window open at `now`, in seconds, as far as is known; d where none is."""
 
     def explain_wait(self, now: float) -> str:
         """Return what a request that may not leave at `now` waits for."""

@@ -137,7 +137,7 @@ class WindowSets:
         return bool(self.find_usable(place))
 
     def is_foreign(self, grant: Grant) -> bool:
-        """Whether a request went to a host of which its credential is no token: what it says is about that host."""
+        """Return whether a request went to a host of which its credential is no token: the answer concerns that host."""
         name = parse_host(grant.request.endpoint)
         return bool(name) and all(one.name != grant.credential or one.host != name for one in self.credentials)
 
@@ -240,7 +240,7 @@ class WindowSets:
         return found
 
     def _find_kind(self, name: str, rules: Callable[[str], tuple[Rule, ...]]) -> str:
-        """By which rules a credential counts; one that is not known, by any that there are."""
+        """Return the rules by which a credential counts; for an unknown one, any that there are."""
         kind = next((credential.kind for credential in self.credentials if credential.name == name), "app")
         return next((one for one in (kind, "app", "user", "public") if rules(one)), kind)
 

@@ -106,7 +106,7 @@ class StoredAnswers:
         self._by_name = Lookup(connection, _select_profiles(connection, writes.platform, account.c.handle))
 
     def find_hours(self, asked: Request) -> float:
-        """For how many hours an answer to this question holds; 0 and less: it is always asked."""
+        """Return for how many hours an answer to this question holds; 0 and less: it is always asked."""
         return max(self.reuse.hours, DAY) if asked.endpoint.endswith(FOR_A_DAY) else self.reuse.hours
 
     def find_strangers(self, nodes: Sequence[int], now: float) -> list[Who]:

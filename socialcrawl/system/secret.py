@@ -98,7 +98,7 @@ class Veil:
         return self._pattern is not None
 
     def add(self, text: str) -> None:
-        """From now on hide `text`, also where it is quoted for an address, or escaped in a literal or in JSON."""
+        """Hide `text` from now on, also where it is quoted for an address, or escaped in a literal or in JSON."""
         self._forms |= {form for form in _list_forms(text) if len(form) >= SHORTEST}
         longest_first = sorted(self._forms, key=lambda form: (-len(form), form))
         if longest_first:
@@ -131,7 +131,7 @@ _adding = threading.Lock()
 
 
 def conceal(text: str) -> None:
-    """From now on no log record and no traceback shows `text`; one of less than 6 characters is not hidden.
+    """Hide `text` in log records and tracebacks from now on; one of less than 6 characters is not hidden.
 
     Costs nothing where logging is off, and for other records a search in the finished message.
     """

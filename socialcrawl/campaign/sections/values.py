@@ -94,7 +94,7 @@ def _check_language(given: str) -> str:
 
 
 def _parse_links(given: Any) -> dict[str, int]:
-    """Kinds of links and their weights, however TOML has them: a name, a list of names, or a table of weights."""
+    """Return kinds of links and their weights from TOML: a name, a list of names, or a table of weights."""
     named = [given] if isinstance(given, str) else given
     weights = dict.fromkeys(named, 1) if isinstance(named, list) and all(isinstance(n, str) for n in named) else named
     if not isinstance(weights, dict) or not all(

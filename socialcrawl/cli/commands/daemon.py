@@ -180,7 +180,7 @@ def _format_figures(standing: CampaignState) -> dict[str, object]:
 
 @contextmanager
 def _handle_signals(daemon: Daemon) -> Iterator[None]:
-    """SIGTERM and Ctrl-C stop the daemon, a second one at once; SIGHUP reads the campaign files again."""
+    """Stop the daemon at SIGTERM or Ctrl-C, at once at a second one; at SIGHUP read the campaign files again."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         if daemon.stopping:

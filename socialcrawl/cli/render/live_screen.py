@@ -65,7 +65,7 @@ class CampaignView:
             self._first = self._work(), self.needs.total
 
     def waits(self, wait: Wait) -> None:
-        """Nothing can be sent for a while."""
+        """Show that nothing can be sent for a while."""
         self.wait = wait
         self._paused = monotonic() if self._paused is None else self._paused
 

@@ -46,7 +46,7 @@ FORMS = {"missing": ".0%", "named": ".0%", "back": ".0%", "answer": ".2f", "matc
 
 
 def show_quote(settings: Settings, console: Console, *, count: bool, as_json: bool) -> None:
-    """`socialcrawl quote`: work out a quote and show it; nothing is begun.
+    """Compute a quote and show it (`socialcrawl quote`); no campaign is begun.
 
     Args:
         settings: the campaign.

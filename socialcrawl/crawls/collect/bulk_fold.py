@@ -147,7 +147,7 @@ def read_columns(history: History, *, features: bool) -> Iterator[Columns]:
 
 
 def find_stretches(columns: Columns) -> Iterator[tuple[int, int, bool]]:
-    """Pieces from `begin` to `end`, and whether all their picks only add a node to the graph, or find it missing.
+    """Return pieces from `begin` to `end`, and whether their picks all only add a node or find it missing.
 
     A pick to learn from whose features are not known any more is looked at by itself: the graph just before it is.
     """

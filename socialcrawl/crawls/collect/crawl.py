@@ -107,7 +107,7 @@ class Collect(BulkFold):
         self._grow(pick, outcome)
 
     def _was_asked(self, node: Node) -> bool:
-        """Whether a node was asked before and does not wait for another time: a new topic may find it once more."""
+        """Return whether a node was asked before and does not wait to be asked again: a new topic may find it again."""
         return self.graph.is_closed(node) and node not in self.resting
 
     def _sow(self) -> None:

@@ -51,7 +51,7 @@ class EqualRows:
         return np.asarray(np.logical_or.reduce(self.values[:, FIRST - places] != values, axis=0))
 
     def join(self, rows: Rows, values: Floats) -> NDArray[np.bool_]:
-        """Which of `rows` (ascending) have joined a crowd of their kind: those discovered after all who are in it."""
+        """Return those of `rows` (ascending) that joined their group: discovered after all that are in it."""
         joined = np.zeros(len(rows), bool)
         for crowd in range(len(self._rows)):
             same = (values == self.values[:, crowd, None]).all(axis=0)

@@ -220,7 +220,7 @@ class Ranking:
 
 
 def _sort_once(rows: Rows) -> tuple[Rows, NDArray[np.int64]]:
-    """`rows` in ascending order, each once, and where it stood."""
+    """Return `rows` in ascending order, each once, and where it stood."""
     first = rows.argsort()
     ordered = rows[first]
     again = ordered[1:] == ordered[:-1]

@@ -132,7 +132,7 @@ def make_strategy(name: str, *, seed: int, q: float = 0.9, zeta: float = 0.5) ->
 
 
 def choose_greedily(scores: NDArray[np.float64], size: int) -> NDArray[np.int64]:
-    """Positions of the `size` highest scores, best first (Definition 7); ties go to the smaller position.
+    """Return the positions of the `size` highest scores, best first (Definition 7); ties go to the smaller position.
 
     Positions are in order of discovery, so that of equal nodes the one discovered first is picked.
     """

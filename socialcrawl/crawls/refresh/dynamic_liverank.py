@@ -64,7 +64,7 @@ class BreadthFirstOrder:
         return np.concatenate([first, others[~np.isin(others, first)]])[:count]
 
     def score(self, rows: Ints) -> Floats:
-        """Zeros: nothing is measured."""
+        """Return zeros: nothing is measured."""
         return np.zeros(len(rows))
 
 

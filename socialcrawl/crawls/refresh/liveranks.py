@@ -143,7 +143,7 @@ class LiveRanks:
         return order[others[order]]
 
     def score_adaptive(self, active: Rows) -> Floats:
-        """Pa: the PageRank of every row zapped evenly to the `active`, float64[n]; 0 exactly where it cannot come."""
+        """Return Pa: the PageRank of each row, zapped evenly to the `active`, float64[n]; 0 where it cannot come."""
         return self._compute_zapped(active)[0]
 
     def score_double_adaptive(self, tested: Rows, active: Flags) -> Floats:

@@ -142,7 +142,7 @@ class OldDatasetBuilder:
 
 
 def compress_links(sources: Ints, targets: Ints, size: int) -> tuple[Rows, Rows]:
-    """Links in any order as `indptr` (int64) and `indices` (int32 if possible), without doubles and those to itself."""
+    """Return links as `indptr` (int64) and `indices` (int32 if possible), without doubles and links to itself."""
     kept = sources != targets
     pairs = find_distinct(sources[kept] * np.int64(size) + targets[kept])
     indptr = np.zeros(size + 1, np.int64)

@@ -133,7 +133,7 @@ class Sample:
     # -- Choosing
 
     def _choose_picks(self, most: int) -> Batch:
-        """At most so many nodes as picks; those that rest only where there is nobody else."""
+        """Return at most that many nodes as picks; nodes that rest only where there are no others."""
         nodes: list[Node] = []
         late: list[Node] = []
         resting = self.resting

@@ -148,7 +148,7 @@ class DecisionTree:
         return int(self.judge(count_words(text)))
 
     def judge(self, text: Counter[str]) -> bool:
-        """Whether a text of these words is on topic: of the training texts in the same leaf, more than half were."""
+        """Return whether a text of these words is on topic: more than half of the training texts in its leaf were."""
         return self.find_leaf(text).share > 0.5
 
     def list_telling_words(self, most: int = 20) -> list[tuple[str, float, bool]]:

@@ -40,7 +40,7 @@ def read_account_labels(path: Path) -> dict[str, bool]:
 
 
 def read_text_labels(path: Path) -> list[tuple[str, bool]]:
-    """Texts, and whether each is on topic, in the order of the file.
+    """Return the texts, and whether each is on topic, in the order of the file.
 
     Args:
         path: a CSV with a column text (or post) and a column on_topic (or label).

@@ -77,7 +77,7 @@ def find_deviation(found: Mapping[Any, Estimate], truth: Mapping[Hashable, float
 
 
 def _estimate_design(found: Mapping[Any, Estimate], least: float) -> float:
-    """Rao and Scott's mean design effect: by how much the variances of the shares exceed those of independent visits.
+    """Return Rao and Scott's mean design effect: the variances of shares over those of independent visits.
 
     It is read off the effective sizes of the categories that were seen often enough to tell them, weighed by 1 - share.
     """

@@ -126,7 +126,7 @@ def list_visits(walks: Walks) -> Visits:
 
 
 def make_census(walks: Walks, places: Ints) -> Visits:
-    """One row of each account at `places`, all of weight 1: what there is where walks have nothing left to find."""
+    """Return one row of each account at `places`, all of weight 1: all there is where walks can find no more."""
     lists, size = walks.lists, len(places)
     every, no = np.arange(size), np.zeros(size, np.bool_)
     return Visits(

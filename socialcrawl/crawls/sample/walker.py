@@ -53,7 +53,7 @@ class HostTrap:
                 del self._pages[next(iter(self._pages))]
 
     def is_trapped(self, group: int) -> bool:
-        """Whether one more visit to this group would be more than half of the window, and there is another way."""
+        """Return whether one more visit to this group would exceed half of the window, and there is another way."""
         leaves = len(self._last) >= self.window and self._last[0] == group
         if not group or 2 * (self._times.get(group, 0) + 1 - leaves) <= self.window:
             return False

@@ -147,7 +147,7 @@ class Track:
     # -- Choosing
 
     def _pick_returning(self, left: int, now: float) -> Batch:
-        """Seeds that were away before anybody could read them: no policy need ask for those who were named."""
+        """Return the seeds that were unavailable before they were read: no policy has to ask for them."""
         picture = self.picture
         rows = [row for row in picture.away if picture.may_return(row) and self._is_unread_seed(row)][:left]
         return tuple(

@@ -92,7 +92,7 @@ def _spill(picture: TrackedGraph, rows: Iterable[int]) -> None:
 
 
 def _count_brought(picture: TrackedGraph, row: int, outcome: Outcome) -> dict[int, int]:
-    """Occurrences by row of the target, of the links in an answer; links to itself are none."""
+    """Return the occurrences of the links in an answer, by row of the target; links to itself do not count."""
     each, known = picture.target.parallel == "each", picture.ensure_row
     brought: dict[int, int] = {}
     for node, alpha in zip(outcome.targets.tolist(), outcome.alpha.tolist(), strict=True):

@@ -66,7 +66,7 @@ class WeightedTree:
         self._touched = set()
 
     def _rebuild(self) -> None:
-        """All of it, from the leaves as they were and the rows touched, or from all weights."""
+        """Rebuild all of it, from the earlier leaves and the rows touched, or from all weights."""
         weights = self._tree[self._leaves :]
         if self._all and self._weigh_all is not None:
             weights, self._touched, self._all = self._weigh_all().tolist(), set(self._barred), False

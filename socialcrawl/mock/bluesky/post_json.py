@@ -89,7 +89,7 @@ _VIEWER = ',"viewer":{"bookmarked":false,"embeddingDisabled":false,"threadMuted"
 
 
 def format_moments(seconds: NDArray[np.int64]) -> list[str]:
-    """Unix seconds (int64[n]) as Bluesky writes moments."""
+    """Return Unix seconds (int64[n]) as Bluesky writes moments."""
     return [f"{text}Z" for text in np.datetime_as_string(seconds.astype("datetime64[s]"), unit="ms").tolist()]
 
 

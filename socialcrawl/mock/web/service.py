@@ -101,7 +101,7 @@ class Site:
         return [("GET", "/"), ("GET", "/robots.txt"), *(("GET", f"/{name}/*key") for name in PATHS)]
 
     def guest(self, asked: MockRequest) -> Guest | MockResponse:
-        """Anybody."""
+        """Return the guest that every client is."""
         return Guest("public", "public")
 
     def counted(self, asked: MockRequest, guest: Guest) -> Sequence[WindowSpec]:
@@ -109,7 +109,7 @@ class Site:
         return [WindowSpec(("site", asked.host), self.k, self.period, "sliding")]
 
     def limits(self, asked: MockRequest, standing: Sequence[WindowState]) -> Mapping[str, str]:
-        """None: web servers do not tell."""
+        """Return no limits: web servers do not tell them."""
         return {}
 
     def too_many(self, asked: MockRequest, standing: Sequence[WindowState]) -> MockResponse:

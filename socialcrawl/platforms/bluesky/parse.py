@@ -199,7 +199,7 @@ def find_cursor(payload: Json) -> str | None:
 
 
 def reaches(payload: Json, actor: str, begin: float) -> bool:
-    """Whether a page of a feed goes back to before `begin` (Unix seconds), so that later pages bring nothing after it.
+    """Return whether a page of a feed reaches back before `begin` (Unix seconds): later pages bring nothing after it.
 
     Feeds are in order of the earlier of writing and indexing: what was indexed before `begin` is followed by nothing
     that was written and indexed after it. What the account has pinned stands first, whatever its age.

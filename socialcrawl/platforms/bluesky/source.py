@@ -171,7 +171,7 @@ class BlueskySource:
         reading.missing = reading.missing or (Reason.UNKNOWN if last == "missing" else None)
 
     def _list_crowds(self, batch: Sequence[Pick], accounts: Mapping[Node, Who]) -> list[Sequence[Who]]:
-        """For each pick the accounts that are looked up with its own: those that will probably be read next."""
+        """Return for each pick the accounts looked up with its own: those that will probably be read next."""
         if not self.opt_outs or not batch:
             return [()] * len(batch)
         own = {accounts.get(pick.node, NOBODY) for pick in batch}

@@ -185,7 +185,7 @@ def _heeds_profiles(request: Request) -> bool:
 
 
 def _must_spare(request: Request, page: Page, body: Json, *, heeded: bool) -> bool:
-    """Whether an answer shows what is not to be kept: an account that opted out, or may have, or posts left out."""
+    """Return whether an answer has what must not be kept: an account that opted out, or may have, or posts left out."""
     if request.endpoint == SEARCH and len(page.posts) < len(body["posts"]):
         return True
     if request.endpoint == FEED and heeded:

@@ -219,7 +219,7 @@ class PageParser:
         return Page(accounts=kept, follows=list(given))
 
     def is_over(self, body: Any) -> bool:
-        """Whether a page of statuses ends before `begin`, or shows what was seen before: those behind do not count."""
+        """Return whether a page of statuses ends before `begin` or repeats earlier ones: later pages do not count."""
         given = expect_objects(body)
         if len(list_later(given, self.since)) < len(given):
             return True

@@ -68,7 +68,7 @@ def has_opted_out(profile: Mapping[str, Any]) -> bool:
 
 
 def shows_opted_out(answer: Any) -> bool:
-    """Whether an answer shows an account that wants no crawlers, anywhere in it: then it is not kept as it came."""
+    """Return whether an answer shows an account that wants no crawlers: then it is not kept as it came."""
     return has_object(answer, lambda one: "acct" in one and has_opted_out(one))
 
 

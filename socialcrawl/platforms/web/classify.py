@@ -96,7 +96,7 @@ def decode_page(headers: Mapping[str, str], body: bytes) -> str:
 
 
 def check_indexing(headers: Mapping[str, str], robots: frozenset[str], agent: str = "socialcrawl") -> tuple[bool, bool]:
-    """Whether a page may be kept, and whether its links may: by X-Robots-Tag and by what the page says itself."""
+    """Return whether a page may be kept, and whether its links may: by X-Robots-Tag and by the page itself."""
     said = set(robots)
     for rule in headers.get("x-robots-tag", "").lower().split(","):
         name, colon, rest = rule.partition(":")
@@ -106,14 +106,14 @@ def check_indexing(headers: Mapping[str, str], robots: frozenset[str], agent: st
 
 
 def is_soft_404(title: str, text: str) -> bool:
-    """Whether a page that was answered with 200 says that there is none: its title says so, or its few words do."""
+    """Return whether a page answered with 200 says that it does not exist, in its title or its few words."""
     if len(text) > SHORT:
         return False
     return bool(_TITLE.search(fold(title[:200])) or (len(text) <= BRIEF and _TEXT.search(fold(text))))
 
 
 def says_not_found(title: str, text: str) -> bool:
-    """Whether a page that was answered with success is none: by LiveRank's rule, and by that for other languages.
+    """Return whether a page answered with success does not exist, by LiveRank's rule and that for other languages.
 
     "Filtered out pages whose title or content have either `Page Not Found` or `Error 404`" (paper 003, section 3.1), in
     any case and however long the page is.

@@ -75,7 +75,7 @@ class WebSource:
         return [self._visit_page(pick, accounts[pick.node]) for pick in batch]
 
     def mark(self, at: float) -> str:
-        """None: a page has no older and newer parts."""
+        """Return "": a page has no older and newer parts."""
         return ""
 
     def _visit_page(self, pick: Pick, who: Who) -> Conversation:

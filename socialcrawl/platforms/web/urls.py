@@ -83,7 +83,7 @@ def list_hosts(urls: Sequence[str]) -> list[str]:
 
 
 def is_allowed(url: str, patterns: Sequence[str]) -> bool:
-    """Whether the host of an address in the one form is among `patterns`: names, `*` for any part, in any case."""
+    """Return whether the host of a normalized address matches `patterns`: names, `*` for any part, in any case."""
     host = urlsplit(url).hostname or ""
     made = "|".join(".*".join(map(re.escape, one.lower().strip().split("*"))) for one in patterns)
     return bool(patterns) and re.fullmatch(made, host) is not None

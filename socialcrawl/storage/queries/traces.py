@@ -206,7 +206,7 @@ class CampaignTraces:
             return row_values.parse_pick(self.connection.execute(wanted).one(), columns)
 
     def read_aliases(self, campaign: int, node: Node) -> list[tuple[Node, int]]:
-        """Other numbers of an account, under which links to it were found, and the decision that showed each."""
+        """Return other numbers of an account under which links to it were found, and the decision that showed each."""
         found = self._read_rows(ALIASES, campaign=campaign, meant=str(SameAs(node)))
         return [(Node(row[0]), row[1]) for row in found]
 

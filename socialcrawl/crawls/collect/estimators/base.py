@@ -79,7 +79,7 @@ class Estimator(Protocol):
         return
 
     def is_sequential(self) -> bool:
-        """Whether `grown` has to be told of every node at its moment, so that a history cannot be taken in at once."""
+        """Return whether `note_fetched` must be called for every node in turn: a history cannot be taken in at once."""
         return type(self).note_fetched is not Estimator.note_fetched
 
     def learn(self, x: Floats, y: Floats) -> None:

@@ -15,7 +15,7 @@ class RandomEstimator(Estimator):
         self.seed = seed
 
     def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
-        """Independent uniform numbers, one for each of `rows`."""
+        """Return independent uniform numbers, one for each of `rows`."""
         return draw_uniform(self.seed, "random estimator", n, len(rows))
 
 
@@ -23,7 +23,7 @@ class BreadthFirst(Estimator):
     """1 / (l + 1), with l the shortest known distance from the seeds (Estimator 2)."""
 
     def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
-        """Scores in (0, 1]: the nearer, the higher."""
+        """Return scores in (0, 1]: the nearer, the higher."""
         return np.asarray(1.0 / (graph.column("depth", rows) + 1.0))
 
     def get_terms(self, n: int) -> ScoreTerms:

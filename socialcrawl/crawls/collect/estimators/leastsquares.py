@@ -97,7 +97,7 @@ class Moments:
         return weights, above / (self.rows * UNIT * determinant)
 
     def _center(self) -> tuple[list[list[int]], list[int]]:
-        """Products about the means: rows * (X'X - sum sum'/rows) and rows * (X'y - ...), in exact integers."""
+        """Return the products about the means: rows * (X'X - sum sum'/rows) and rows * (X'y - ...), exact integers."""
         n, width, first = self.rows, self.width, self.first
         gram = [[0] * width for _ in range(width)]
         for i in range(width):
@@ -107,7 +107,7 @@ class Moments:
 
 
 def _split_limbs(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[int]]:
-    """Integers below 2**LIMB, shape (limbs, *rows.shape), and their units: limb k counts 2**(units[k]) / SCALE.
+    """Return integers below 2**LIMB, shape (limbs, *rows.shape), and units: limb k counts 2**(units[k]) / SCALE.
 
     Their sum is `rows`, exactly; no units, where LIMBS limbs do not reach, or there is more to it than SCALE keeps.
     """

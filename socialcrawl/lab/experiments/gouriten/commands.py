@@ -149,7 +149,7 @@ def _run_fig3(
     jobs: Processes = -1,
     window: Window = 1000,
 ) -> None:
-    """How far estimators' first choices fall short of the oracle's, along its crawl (figure 3)."""
+    """Measure how far estimators' first choices fall short of the oracle's, along its crawl (figure 3)."""
     from socialcrawl.lab.experiments.gouriten.experiment_graphs import GraphOptions  # noqa: PLC0415
     from socialcrawl.lab.experiments.gouriten.runs import CrawlOptions, follow_oracle  # noqa: PLC0415
     from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415

@@ -246,7 +246,7 @@ def list_jobs(
 
 
 def track_targets(world: TrackedWorld, expansion: str, recrawl: str, seed: int, source: int) -> Table:
-    """One crawl, a row an instant: expansion, recrawl, seed, fetches, day, the four measures, sizes of C, C + F and K.
+    """Return one crawl, a row an instant: expansion, recrawl, seed, fetches, day, four measures, sizes of C, C + F, K.
 
     `day` counts from the beginning of the crawl; `recrawls` are the fetches so far that were recrawls, `steered` is the
     share of these that went to a node of positive score (yield, link score, outlinks; always under U).

@@ -85,7 +85,7 @@ class RankedSequenceStore(SequenceStore):
     def __init__(
         self, size: int, look_at: Sequence[int] = (), look: Callable[["RankedSequenceStore"], object] = id
     ) -> None:
-        """`look` is called after the picks of which `look_at` (ascending) says the number."""
+        """Call `look` after the picks whose numbers `look_at` (ascending) says."""
         super().__init__()
         self.crawled, self.known = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
         self.indegree: Ints = np.zeros(size, np.int64)

@@ -85,7 +85,7 @@ def _draw_lives(shape: FollowerParameters, fame: Floats, busy: Floats, rng: np.r
 
 
 def _compute_ages(posted: Ints, lately: int, size: int) -> Floats:
-    """Days since the last post, float64[n]: the most zealous today, the `lately`th six months ago, the last at SPAN."""
+    """Return days since the last post, float64[n]: the busiest today, the `lately`th 6 months ago, the last at SPAN."""
     age = np.full(size, np.nan)
     place = (np.arange(len(posted)) + 0.5) / lately
     power = np.log(SPAN / RECENT) / max(np.log(len(posted) / lately), 1e-9)
