@@ -137,7 +137,7 @@ class WindowSets:
         return bool(self.find_usable(place))
 
     def is_foreign(self, grant: Grant) -> bool:
-        """Return whether a request went to a host of which its credential is no token: the answer concerns that host."""
+        """Return whether a request went to a host of which its credential is no token."""
         name = parse_host(grant.request.endpoint)
         return bool(name) and all(one.name != grant.credential or one.host != name for one in self.credentials)
 
