@@ -15,7 +15,7 @@ from pyarrow import parquet
 
 from benchmarks.figure import Figure, sized
 from socialcrawl.campaign.policies import load_policy
-from socialcrawl.campaign.settings import checked
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.engine.model import Act, Credential, Grant, Node, Pick, Who
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.mock.child_process import spawn
@@ -24,10 +24,10 @@ from socialcrawl.platforms.x.vocabulary import TWEET
 from socialcrawl.platforms.x.wire import XWire, make_client
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.storage.answer_reuse import AnswerReuse
 from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.sql_store import SqlStore
-from socialcrawl.storage.stored_answers import AnswerReuse
 
 TITLE = "A page of 100 posts with 100 mentions: ours against the barest loop"
 AUTHORS, ROUNDS = sized(100, 10), sized(4, 1)
@@ -92,7 +92,9 @@ def _timed(one: Callable[[int, str], None], number: int, key: str) -> float:
 
 def _ours(url: str, path: Path) -> Callable[[int, str], None]:
     rules = load_policy("x").override_limits(1_000_000, 900.0)
-    settings = checked({"name": "bench", "topic": {"keywords": ["telescope"]}, "source": {"base_url": url}}, "bench")
+    settings = check_settings(
+        {"name": "bench", "topic": {"keywords": ["telescope"]}, "source": {"base_url": url}}, "bench"
+    )
     connection = connect(path)
     number = ensure_campaign(connection, settings.model_dump(mode="json"), settings.identity([]), time.time())
     reuse = AnswerReuse(24.0, Topic(["telescope"]).hits)

@@ -16,9 +16,9 @@ from benchmarks.coverage.table import Shown, repeat
 from benchmarks.coverage.towns import LANGUAGES, WORD, Town, make_town
 from socialcrawl.campaign.build import ProcessContext, build
 from socialcrawl.campaign.plan import make_plan
-from socialcrawl.campaign.settings import Settings, checked
+from socialcrawl.campaign.settings import Settings, check_settings
+from socialcrawl.cli.campaign_quotes import make_campaign_quote
 from socialcrawl.cli.commands import audit as auditing
-from socialcrawl.cli.commands.quote import make_campaign_quote
 from socialcrawl.cli.commands.report import collect_knowledge
 from socialcrawl.cli.render import quote
 from socialcrawl.cli.render.live_screen import CampaignView
@@ -148,7 +148,7 @@ class Desk:
             "limits": {"k": K, "d": WINDOW},
             **sections,
         }
-        return checked({key: value for key, value in given.items() if value is not None}, "coverage")
+        return check_settings({key: value for key, value in given.items() if value is not None}, "coverage")
 
     def collecting(self, steps: int) -> Settings:
         """Return the campaign that collects, up to a number of steps."""

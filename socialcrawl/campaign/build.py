@@ -34,6 +34,7 @@ from socialcrawl.ratelimit.policy import Policy, parse_host
 from socialcrawl.ratelimit.received_requests import LAG
 from socialcrawl.ratelimit.retry import Backoff
 from socialcrawl.ratelimit.shared_windows import Membership, SharedWindows
+from socialcrawl.storage.answer_reuse import AnswerReuse
 from socialcrawl.storage.campaigns import (
     QueryHistory,
     TopicChange,
@@ -49,7 +50,6 @@ from socialcrawl.storage.database.disk_space import DiskReserve, DiskSpaceGuard,
 from socialcrawl.storage.database.lease import Lease
 from socialcrawl.storage.erasure.tombstones import SkipForgottenSource
 from socialcrawl.storage.sql_store import SqlStore
-from socialcrawl.storage.stored_answers import AnswerReuse
 
 
 @dataclass(slots=True)

@@ -110,7 +110,7 @@ class Plan:
     @property
     def is_exposed(self) -> bool:
         """Whether the token travels unencrypted to another machine; only [source] insecure permits that."""
-        return _exposes(self.settings, self.platform, self.base)
+        return _sends_unencrypted(self.settings, self.platform, self.base)
 
     @property
     def warnings(self) -> Iterator[tuple[str, str]]:
@@ -182,7 +182,7 @@ def make_plan(settings: Settings) -> Plan:
             token would travel unencrypted.
     """
     topic = make_topic(settings)
-    doubts = _doubts(settings)
+    doubts = _explain_doubts(settings)
     own = settings.source.policy
     table = load_policy(settings.source.platform) if own is None else load_policy_file(own)
     platform = platform_of(settings)
@@ -190,7 +190,7 @@ def make_plan(settings: Settings) -> Plan:
     base = settings.source.base_url or table.base_url
     platform.fits(settings, base)
     _check_encryption(settings, platform, base)
-    usernames = _usernames(settings, platform)
+    usernames = _list_usernames(settings, platform)
     begins = not kind_of(settings).dataset
     queries = platform.queries(settings, topic) if begins else []
     if begins and not queries and not usernames:
@@ -200,7 +200,7 @@ def make_plan(settings: Settings) -> Plan:
     rules = table.override_limits(settings.limits.k, settings.limits.d)
     billed = (table.is_billed or load_policy(settings.source.platform).is_billed) and not is_loopback(base)
     accounts = ExcludedAccounts(settings.accounts.exclude, settings.accounts.include)
-    _asked(usernames, accounts)
+    _check_seeds(usernames, accounts)
     return Plan(
         settings,
         topic,
@@ -211,7 +211,7 @@ def make_plan(settings: Settings) -> Plan:
         billed,
         queries,
         usernames,
-        _caps(settings),
+        _make_caps(settings),
         accounts,
         settings.schedule.schedule,
         doubts,
@@ -233,20 +233,20 @@ def make_topic(settings: Settings) -> Topic:
     )
 
 
-def _doubts(settings: Settings) -> list[str]:
+def _explain_doubts(settings: Settings) -> list[str]:
     """Return what is to be said of keywords that cannot be meant, but that the campaign has in its database already.
 
     Raises:
         SettingsError: there are others.
     """
     found = find_questionable(settings.topic.keywords)
-    kept = _begun_with(settings) if found else ()
+    kept = _read_begun_keywords(settings) if found else ()
     if new := dict.fromkeys(why for keyword, why in found.items() if kept is not None and keyword not in kept):
         raise SettingsError("\n".join(new))
     return [f"{why} The campaign has it from before, and goes on with it." for why in dict.fromkeys(found.values())]
 
 
-def _begun_with(settings: Settings) -> Collection[str] | None:
+def _read_begun_keywords(settings: Settings) -> Collection[str] | None:
     """Return the keywords that the database has of a campaign; None where it cannot be asked, which a run says."""
     from socialcrawl.storage.campaigns import read_keywords  # noqa: PLC0415 - plans are made without SQLAlchemy
 
@@ -258,20 +258,20 @@ def _begun_with(settings: Settings) -> Collection[str] | None:
 
 def _check_encryption(settings: Settings, platform: Platform, base: str) -> None:
     """Raise SettingsError if a token would travel unencrypted and the campaign file does not permit it."""
-    if _exposes(settings, platform, base) and not settings.source.insecure:
+    if _sends_unencrypted(settings, platform, base) and not settings.source.insecure:
         raise SettingsError(
             f"The token of this campaign would be sent unencrypted to {base}, where anyone on the way can read it. Use "
             "an https:// address as base_url under [source]; or, if you accept that risk, set insecure = true there."
         )
 
 
-def _exposes(settings: Settings, platform: Platform, base: str) -> bool:
+def _sends_unencrypted(settings: Settings, platform: Platform, base: str) -> bool:
     """Return whether a token is sent without TLS to another machine; a private network is one of others too."""
     signed = any(variables is not None for _, variables in platform.credentials(settings))
     return signed and urlsplit(base).scheme != "https" and not is_loopback(base)
 
 
-def _asked(usernames: list[str], accounts: ExcludedAccounts) -> None:
+def _check_seeds(usernames: list[str], accounts: ExcludedAccounts) -> None:
     for name in usernames:
         if (why := accounts.find_reason(name)) is not None:
             raise SettingsError(
@@ -302,13 +302,13 @@ def read_usernames(file: Path) -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def _caps(settings: Settings) -> Caps:
+def _make_caps(settings: Settings) -> Caps:
     given = settings.budget
     money = None if given.max_money is None else round(given.max_money * MILLS_PER_DOLLAR)
     lasting = None if given.max_time is None else parse_seconds(given.max_time)
     return Caps(given.max_requests, given.max_posts, money, lasting)
 
 
-def _usernames(settings: Settings, platform: Platform) -> list[str]:
+def _list_usernames(settings: Settings, platform: Platform) -> list[str]:
     file = settings.seeds.file
     return platform.names([*settings.seeds.usernames, *(read_usernames(file) if file is not None else ())])

@@ -41,7 +41,7 @@ from socialcrawl.platforms import facts as platform_facts
 from socialcrawl.storage.database.address import DatabaseAddress, PostgresAddress, parse_address
 from socialcrawl.storage.database.filetypes import describe_wrong_campaign
 
-__all__ = ["CrawlSection", "Section", "Settings", "checked", "read"]
+__all__ = ["CrawlSection", "Section", "Settings", "check_settings", "read"]
 
 # Settings into which a token or a secret address may be pasted: they are never shown.
 SECRETS = {"source": ("token_env", "tokens", "base_url"), "notify": ("webhook_env", "apprise_env", "command")}
@@ -181,27 +181,27 @@ class Settings(Section):
 
         `usernames` are its seeds.
         """
-        whole = self.model_dump(mode="json")
-        chosen = {"seed": whole["seed"]}
+        values = self.model_dump(mode="json")
+        chosen = {"seed": values["seed"]}
         topic, own = TopicSection().model_dump(mode="json"), ("keywords", "patterns")
-        chosen["topic"] = {key: told for key, told in whole["topic"].items() if key in own or told != topic[key]}
-        chosen["seeds"] = {key: whole["seeds"][key] for key in ("search", "most", "search_pages")}
+        chosen["topic"] = {key: value for key, value in values["topic"].items() if key in own or value != topic[key]}
+        chosen["seeds"] = {key: values["seeds"][key] for key in ("search", "most", "search_pages")}
         chosen["seeds"]["usernames"] = usernames
-        if whole["seeds"]["lists"]:
-            chosen["seeds"]["lists"] = whole["seeds"]["lists"]
-        chosen["crawl"] = {key: whole["crawl"][key] for key in ("estimator", "switch_after", "start")}
+        if values["seeds"]["lists"]:
+            chosen["seeds"]["lists"] = values["seeds"]["lists"]
+        chosen["crawl"] = {key: values["crawl"][key] for key in ("estimator", "switch_after", "start")}
         # Older campaigns have the defaults.
         later = ("strategy", "q", "zeta", "control", "nr_d", "features", "regressor", "links")
         plain = CrawlSection().model_dump(mode="json")
-        chosen["crawl"] |= {key: whole["crawl"][key] for key in later if whole["crawl"][key] != plain[key]}
-        chosen["source"] = {key: whole["source"][key] for key in ("platform", "pages_per_user")}
+        chosen["crawl"] |= {key: values["crawl"][key] for key in later if values["crawl"][key] != plain[key]}
+        chosen["source"] = {key: values["source"][key] for key in ("platform", "pages_per_user")}
         facts, section = find_kind_facts(self.kind), self.section
         if facts is not DEFAULT:
-            chosen["kind"] = whole["kind"]
+            chosen["kind"] = values["kind"]
         foreign = list_foreign_keys(self.kind)
-        chosen["crawl"] = {key: told for key, told in chosen["crawl"].items() if key not in foreign}
+        chosen["crawl"] = {key: value for key, value in chosen["crawl"].items() if key not in foreign}
         if section is not None:
-            usual, own = type(section)().model_dump(mode="json"), whole[self.kind]
+            usual, own = type(section)().model_dump(mode="json"), values[self.kind]
             chosen[self.kind] = {key: own[key] for key in own if key in facts.keys or own[key] != usual[key]}
             # What files say counts, not where they are.
             named = {key: path for key in facts.files if (path := getattr(section, key))}
@@ -211,7 +211,7 @@ class Settings(Section):
             chosen["seeds"] = {"usernames": usernames}
         if "topic" in facts.idle:  # nothing that is fetched depends on it
             del chosen["topic"]
-        if accounts := {key: names for key, names in whole["accounts"].items() if names}:
+        if accounts := {key: names for key, names in values["accounts"].items() if names}:
             chosen["accounts"] = accounts
         return chosen
 
@@ -236,7 +236,7 @@ def read(path: Path) -> Settings:
         raise SettingsError(f"{why}: name a campaign file (`socialcrawl init` writes one).") from error
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path} is not valid TOML: {explain_toml_error(error, path)}.") from error
-    settings = checked(given, str(path))
+    settings = check_settings(given, str(path))
     file, own = settings.seeds.file, settings.source.policy
     seeds = settings.seeds.model_copy(update={"file": path.parent / file if file else None})
     source = settings.source.model_copy(update={"policy": path.parent / own if own else None})
@@ -250,7 +250,7 @@ def read(path: Path) -> Settings:
     return settings.model_copy(update=placed)
 
 
-def stored(given: dict[str, Any], origin: str) -> Settings:
+def load_stored(given: dict[str, Any], origin: str) -> Settings:
     """Return the settings that a database keeps, all of them: sections of other kinds of campaigns say nothing.
 
     A seed that was forgotten has left the number of its account in place of its name; it is left out.
@@ -260,13 +260,13 @@ def stored(given: dict[str, Any], origin: str) -> Settings:
     """
     kind = given.get("kind", DEFAULT.name)
     idle = {*(other for other in BUILT_IN if other != kind), *find_kind_facts(kind).idle}
-    kept = {key: told for key, told in given.items() if key not in idle}
+    kept = {key: value for key, value in given.items() if key not in idle}
     if named := (seeds := kept.get("seeds") or {}).get("usernames"):
         kept["seeds"] = {**seeds, "usernames": [name for name in named if isinstance(name, str)]}
-    return _validated(kept, origin)
+    return _validate(kept, origin)
 
 
-def checked(given: dict[str, Any], origin: str) -> Settings:
+def check_settings(given: dict[str, Any], origin: str) -> Settings:
     """Return the settings given as a dictionary; `origin` is named in errors.
 
     Raises:
@@ -276,34 +276,34 @@ def checked(given: dict[str, Any], origin: str) -> Settings:
     platform = str(source.get("platform", usual) if isinstance(source, dict) else usual)
     if found := dict(pasted_secrets.find_secrets(given, platform)):
         raise SettingsError("\n".join(f"{origin}: {line}." for line in pasted_secrets.advise(found, platform)))
-    return _validated(given, origin)
+    return _validate(given, origin)
 
 
-def _validated(given: dict[str, Any], origin: str) -> Settings:
+def _validate(given: dict[str, Any], origin: str) -> Settings:
     try:
         return Settings.model_validate(given)
     except ValidationError as error:
-        raise SettingsError("\n".join(dict.fromkeys(_told(error, origin)))) from error
+        raise SettingsError("\n".join(dict.fromkeys(_explain_error(error, origin)))) from error
 
 
-def _told(error: ValidationError, origin: str) -> Iterator[str]:
+def _explain_error(error: ValidationError, origin: str) -> Iterator[str]:
     for problem in error.errors():
         place = [str(part) for part in problem["loc"] if not INSIDE.search(str(part))]
-        if len(place) < len(problem["loc"]) and _of_other_form(problem):
+        if len(place) < len(problem["loc"]) and _has_other_form(problem):
             continue
         if not place:  # of the file as a whole
             yield f"{origin}: {problem['msg'].removeprefix('Value error, ')}."
             continue
         kept = SECRETS.get(place[0], ())
         hidden = place[0] in SECRETS and (len(place) < 2 or place[1] in kept) and place[-1] != "kind"
-        whole = len(place) == 1 and problem["type"] == "value_error"  # of several keys of a section
-        where = f"[{place[0]}] {'.'.join(place[1:])}".rstrip() if len(place) > 1 or _section(place[0]) else place[0]
-        where = f"[{place[0]}]" if whole and isinstance(problem["input"], dict) else where
-        shown = "" if hidden or whole or place[0] == "database" else f" = {problem['input']!r}"
+        is_section = len(place) == 1 and problem["type"] == "value_error"  # of several keys of a section
+        where = f"[{place[0]}] {'.'.join(place[1:])}".rstrip() if len(place) > 1 or _is_table(place[0]) else place[0]
+        where = f"[{place[0]}]" if is_section and isinstance(problem["input"], dict) else where
+        shown = "" if hidden or is_section or place[0] == "database" else f" = {problem['input']!r}"
         if problem["type"] == "extra_forbidden" and pasted_secrets.KEYED.match(place[-1]):
             yield f"{origin}: {where} is not a setting. {pasted_secrets.STAYS}"
         elif problem["type"] == "extra_forbidden":
-            yield f"{origin}: {where} is not a setting.{_nearest(place)}"
+            yield f"{origin}: {where} is not a setting.{_suggest_key(place)}"
         elif problem["type"] == "missing":
             yield f"{origin}: {where} is missing: `socialcrawl init` writes a file that has it."
         elif problem["type"] == "model_type" and len(place) == 1:
@@ -315,17 +315,17 @@ def _told(error: ValidationError, origin: str) -> Iterator[str]:
             yield f"{origin}: {where}{shown}: {message[0].lower()}{message[1:].rstrip('.')}."
 
 
-def _of_other_form(problem: Any) -> bool:
+def _has_other_form(problem: Any) -> bool:
     """Return whether a value has the wrong form: a list where a text is expected, or a text for a list."""
     return (problem["type"], isinstance(problem["input"], str)) in (("list_type", True), ("string_type", False))
 
 
-def _section(name: str) -> bool:
+def _is_table(name: str) -> bool:
     """Return whether it is a table that may be left out."""
     return name in Settings.model_fields and isinstance(Settings.model_fields[name].default, Section)
 
 
-def _nearest(place: list[str]) -> str:
+def _suggest_key(place: list[str]) -> str:
     model: type[BaseModel] = Settings
     if len(place) > 1 and place[0] not in Settings.model_fields:  # the section of a kind that another package adds
         model, place = find_kind_facts(place[0]).section or Settings, place[1:]

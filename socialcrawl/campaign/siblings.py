@@ -13,7 +13,7 @@ import orjson
 
 from socialcrawl.campaign.credentials import CampaignAccess, mark_tokens, read_token
 from socialcrawl.campaign.policies import load_policy, load_policy_file
-from socialcrawl.campaign.settings import Settings, stored
+from socialcrawl.campaign.settings import Settings, load_stored
 from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.base import Platform, Secret, Variables
 from socialcrawl.platforms.registry import platform_of
@@ -126,7 +126,7 @@ def _identify_settings(settings: str) -> tuple[Platform, str, list[tuple[str, Va
     None: they make no sense.
     """
     try:
-        settings_then = stored(orjson.loads(settings), "the database")
+        settings_then = load_stored(orjson.loads(settings), "the database")
     except SettingsError:
         return None
     platform = platform_of(settings_then)

@@ -110,8 +110,8 @@ def quote(
 ) -> None:
     """Estimate the requests, time, posts and cost of a campaign."""
     from socialcrawl.campaign.settings import read  # noqa: PLC0415
+    from socialcrawl.cli.commands.quote import show_quote  # noqa: PLC0415
     from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
-    from socialcrawl.cli.render.quote import show_quote  # noqa: PLC0415
 
     show_quote(_set_steps(read(campaign), steps), make_console(), count=counts, as_json=as_json)
 
@@ -148,7 +148,7 @@ def run(
     from socialcrawl.campaign.credentials import open_access  # noqa: PLC0415
     from socialcrawl.campaign.plan import make_plan  # noqa: PLC0415
     from socialcrawl.campaign.settings import read  # noqa: PLC0415
-    from socialcrawl.cli.commands.quote import confirm_cost, read_progress  # noqa: PLC0415
+    from socialcrawl.cli.campaign_quotes import confirm_cost, read_progress  # noqa: PLC0415
     from socialcrawl.cli.commands.run import INTERRUPTED, exit_process, run_campaign, show_ending  # noqa: PLC0415
     from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
 

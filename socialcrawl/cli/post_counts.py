@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from socialcrawl.campaign.plan import Plan
-from socialcrawl.cli.commands.quote import read_progress
+from socialcrawl.cli.campaign_quotes import read_progress
 from socialcrawl.cli.single_requests import find_admitted, find_meters, open_wire
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import Grant, ReplyKind

@@ -14,15 +14,15 @@ from socialcrawl.ratelimit.policy import Policy
 
 
 @contextmanager
-def open_wire(meant: Plan, now: Callable[[], float]) -> Iterator[tuple[CampaignAccess, Wired]]:
+def open_wire(plan: Plan, now: Callable[[], float]) -> Iterator[tuple[CampaignAccess, Wired]]:
     """Yield the tokens of a campaign, locked against other processes, and the wire that uses them.
 
     Raises:
         SettingsError: a token is missing.
         StoreError: another process uses one, such as a run of the campaign.
     """
-    allowed = open_access(meant.settings, meant.base)
-    wire = make_wire(meant, allowed, now)
+    allowed = open_access(plan.settings, plan.base)
+    wire = make_wire(plan, allowed, now)
     try:
         yield allowed, wire
     finally:

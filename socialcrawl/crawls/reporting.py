@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from socialcrawl.campaign.settings import stored
+from socialcrawl.campaign.settings import load_stored
 from socialcrawl.crawls.base import CrawlKind, ReportRequest, remember_seeds
 from socialcrawl.crawls.facts import DEFAULT
 from socialcrawl.crawls.registry import find_kind
@@ -51,7 +51,9 @@ def renew_snapshots(traces: CampaignTraces) -> None:
         snapshot = kind.snapshot()
         if snapshot is None or traces.has_snapshot(stored_campaign):
             continue
-        settings = stored(traces.read_versions(stored_campaign)[-1].settings, f"the campaign {stored_campaign.name!r}")
+        settings = load_stored(
+            traces.read_versions(stored_campaign)[-1].settings, f"the campaign {stored_campaign.name!r}"
+        )
         names = traces.read_seeds(stored_campaign.platform, stored_campaign.identity["seeds"]["usernames"])
         crawl = kind.make_crawl(settings, remember_seeds(settings, names, traces.read_topics(stored_campaign.id)))
         crawl.fold(traces.read_history(stored_campaign, kind.features))

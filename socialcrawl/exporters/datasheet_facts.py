@@ -173,22 +173,22 @@ def select_settings(given: dict[str, Any], hiding: Pseudonymizer | None = None) 
         given: all of a campaign.
         hiding: how people are made unreadable in the words of its topic; None: they are named.
     """
-    told: dict[str, Any] = {}
+    chosen: dict[str, Any] = {}
     kind = given.get("kind", DEFAULT.name)
     for section, names in TOLD.items():
         held = given.get(section)
         if isinstance(held, dict):
-            told[section] = {name: value for name, value in held.items() if names is None or name in names}
+            chosen[section] = {name: value for name, value in held.items() if names is None or name in names}
     if find_kind_facts(kind).section is not None and isinstance(own := given.get(kind), dict):
-        told[kind] = find_kind(kind).publish(own)
-    if "crawl" in told:
+        chosen[kind] = find_kind(kind).publish(own)
+    if "crawl" in chosen:
         foreign = list_foreign_keys(kind)
-        told["crawl"] = {name: value for name, value in told["crawl"].items() if name not in foreign}
-    if "topic" in told:
-        told["topic"] = {
-            name: _redact_value(value, hiding) for name, value in told["topic"].items() if value or name in ALWAYS
+        chosen["crawl"] = {name: value for name, value in chosen["crawl"].items() if name not in foreign}
+    if "topic" in chosen:
+        chosen["topic"] = {
+            name: _redact_value(value, hiding) for name, value in chosen["topic"].items() if value or name in ALWAYS
         }
-    return told
+    return chosen
 
 
 def _redact_value(value: Any, hiding: Pseudonymizer | None) -> Any:

@@ -32,7 +32,7 @@ from socialcrawl.crawls.facts import DEFAULT
 from socialcrawl.crawls.registry import find_kind
 from socialcrawl.engine.model import ANSWERED, ReplyKind
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.storage.answers import parse_page
+from socialcrawl.storage.answer_packing import parse_page
 from socialcrawl.storage.database import address
 from socialcrawl.storage.database.bulk import make_insert
 from socialcrawl.storage.database.connection import make_server_engine

@@ -15,7 +15,7 @@ def parse_date(headers: Mapping[str, str]) -> float | None:
 
     `headers` compares without case.
     """
-    return parse_instant(headers.get("Date", ""))
+    return parse_http_date(headers.get("Date", ""))
 
 
 def parse_retry_after(headers: Mapping[str, str], at: float) -> float | None:
@@ -28,7 +28,7 @@ def parse_retry_after(headers: Mapping[str, str], at: float) -> float | None:
     text = headers.get("Retry-After", "")
     if re.fullmatch(r"[0-9]{1,9}", text.strip()):
         return float(text)
-    until = parse_instant(text)
+    until = parse_http_date(text)
     return None if until is None else max(0.0, until - at)
 
 
@@ -37,7 +37,7 @@ def parse_pause(status: int, headers: Mapping[str, str], at: float) -> float | N
     return parse_retry_after(headers, at) if status in (429, 503) else None
 
 
-def parse_instant(text: str) -> float | None:
+def parse_http_date(text: str) -> float | None:
     """Return a date as HTTP writes it, in Unix seconds; None where it is none."""
     try:
         moment = parsedate_to_datetime(text)

@@ -75,7 +75,7 @@ def parse_moment(value: Any) -> datetime | None:
     return None
 
 
-def parse_instant(value: Any) -> float | None:
+def parse_unix_time(value: Any) -> float | None:
     """Return the same in Unix seconds."""
     moment = parse_moment(value)
     return None if moment is None else moment.timestamp()

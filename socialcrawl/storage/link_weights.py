@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, Text, cast, func, literal_colu
 from socialcrawl.graph.recount import Link, Recount, find_repeats
 from socialcrawl.graph.relevance import Hits, Links, count_within
 from socialcrawl.platforms.facts import find_platform_facts
-from socialcrawl.storage.answers import StoredPage
+from socialcrawl.storage.answer_packing import StoredPage
 from socialcrawl.storage.database.bulk import Lookup, match_keys
 from socialcrawl.storage.schema.tables import account, mention, post
 

@@ -23,7 +23,7 @@ from socialcrawl.engine.protocols import Batch, History, Ledger
 from socialcrawl.graph.recount import find_repeats
 from socialcrawl.graph.relevance import Links
 from socialcrawl.ratelimit.policy import Tariff
-from socialcrawl.storage import answers
+from socialcrawl.storage import answer_packing
 from socialcrawl.storage.ledger.charges import MemoryCharges, compute_bill
 from socialcrawl.storage.nodes import parse_account
 from socialcrawl.storage.queries.judgement import ScoredPicks, collect_scores
@@ -37,7 +37,7 @@ class MemoryStore:
         links: what makes a link.
     """
 
-    def __init__(self, tariff: Tariff | None = None, links: Links = answers.ALIKE) -> None:
+    def __init__(self, tariff: Tariff | None = None, links: Links = answer_packing.ALIKE) -> None:
         self.tariff, self.links, self._charges = tariff, links, MemoryCharges()
         self._accounts = _AccountNumbers()
         self._open: Batch = ()
@@ -118,9 +118,9 @@ class MemoryStore:
 
     def _keep(self, page: Page, now: str, repeats: frozenset[int]) -> Answer:
         same = self._accounts.store_profiles(page.accounts, now)
-        numbers = self._accounts.number(answers.list_accounts(page))
-        return answers.build_answer(
-            page, numbers, same, answers.collect_mentions(page, numbers), self.links, repeats=repeats
+        numbers = self._accounts.number(answer_packing.list_accounts(page))
+        return answer_packing.build_answer(
+            page, numbers, same, answer_packing.collect_mentions(page, numbers), self.links, repeats=repeats
         )
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select
 from socialcrawl.engine.model import ANSWERED, USEFUL, ReplyKind
 from socialcrawl.graph.recount import Recount
 from socialcrawl.graph.relevance import Hits
-from socialcrawl.storage.answers import StoredPage, parse_page
+from socialcrawl.storage.answer_packing import StoredPage, parse_page
 from socialcrawl.storage.database.bulk import Lookup, match_keys
 from socialcrawl.storage.link_weights import LinkWeigher, read_link_settings, select_hit_columns
 from socialcrawl.storage.schema.tables import campaign as table

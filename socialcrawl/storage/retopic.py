@@ -12,7 +12,7 @@ from sqlalchemy import Connection, delete, select
 from socialcrawl.engine.model import Act
 from socialcrawl.graph.recount import Recount
 from socialcrawl.graph.relevance import Hits, compute_worth
-from socialcrawl.storage import answers
+from socialcrawl.storage import answer_packing
 from socialcrawl.storage.database.bulk import make_insert, make_keyed_update
 from socialcrawl.storage.link_weights import LinkWeigher
 from socialcrawl.storage.reread import CHUNK, PickReadings
@@ -97,11 +97,15 @@ class _TopicRecount:
 
 
 def _recount_answer(
-    row: Any, page: answers.StoredPage | None, counts: Mapping[str, int], linking: LinkWeigher, first: dict[str, int]
+    row: Any,
+    page: answer_packing.StoredPage | None,
+    counts: Mapping[str, int],
+    linking: LinkWeigher,
+    first: dict[str, int],
 ) -> str | None:
     """Return the answer that an open batch goes on from, counted anew; None: it has to be asked for, or made, again."""
     if page is None or row.answer is None:
         return None
-    old, read = answers.unpack_answer(row.answer), Recount(first=first)
+    old, read = answer_packing.unpack_answer(row.answer), Recount(first=first)
     linking.add(read, page._replace(follows=()), counts, row.part)  # whom it follows, the reading adds itself
-    return answers.pack_answer(replace(old, hits=read.hits, target_hits=read.find_hits([*old.targets])))
+    return answer_packing.pack_answer(replace(old, hits=read.hits, target_hits=read.find_hits([*old.targets])))

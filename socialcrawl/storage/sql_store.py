@@ -12,7 +12,8 @@ from socialcrawl.engine.protocols import Batch, History, Ledger
 from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.graph.relevance import Links
 from socialcrawl.ratelimit.policy import Tariff
-from socialcrawl.storage import answers
+from socialcrawl.storage import answer_packing
+from socialcrawl.storage.answer_reuse import AnswerReuse, SeenPosts, StoredAnswers
 from socialcrawl.storage.database import address
 from socialcrawl.storage.database.bulk import Lookup, match_keys
 from socialcrawl.storage.database.connection import close_connection
@@ -26,7 +27,6 @@ from socialcrawl.storage.queries import row_values, snapshots
 from socialcrawl.storage.queries.history import FinishedBatches, find_gap
 from socialcrawl.storage.queries.snapshots import SampledRow, StandingRow
 from socialcrawl.storage.schema.tables import account, outcome, pick, request
-from socialcrawl.storage.stored_answers import AnswerReuse, SeenPosts, StoredAnswers
 from socialcrawl.storage.versions import find_topic_starts
 from socialcrawl.storage.writes import CampaignWriter
 
@@ -59,7 +59,7 @@ class SqlStore:
         reuse: AnswerReuse | None = None,
         server: str = "",
         marks: Mapping[str, str] | None = None,
-        links: Links = answers.ALIKE,
+        links: Links = answer_packing.ALIKE,
         columns: Sequence[str] = COLUMNS,
     ) -> None:
         self.connection, self.campaign, self.tariff, self.marks = connection, campaign, tariff, marks or {}
@@ -146,7 +146,7 @@ class SqlStore:
             rows = self.connection.execute(kept.order_by(request.c.id)).all()
         self._seen.resume(row.n for row in rows)
         return {
-            (row.n, row.part): replace(row_values.parse_reply(row), rows=answers.unpack_answer(row.answer))
+            (row.n, row.part): replace(row_values.parse_reply(row), rows=answer_packing.unpack_answer(row.answer))
             for row in rows
         }
 
@@ -224,12 +224,12 @@ class SqlStore:
         """Store a page but for what of it was `gone`; the bill is that of the whole page."""
         now, page = format_time(reply.at), remove_forgotten(complete, gone)
         same = self._nodes.store_profiles(page.accounts, now) if page.accounts else {}
-        numbers = self._nodes.number(answers.list_accounts(page), now)
+        numbers = self._nodes.number(answer_packing.list_accounts(page), now)
         self._barring.empty_accounts(gone.asked, now, number)
-        pairs = answers.collect_mentions(page, numbers)
+        pairs = answer_packing.collect_mentions(page, numbers)
         self._write.write_page(page, numbers, pairs, now)
         repeats = self._seen.find_repeats(*grant.request.key, [row.id for row in page.posts])
-        kept = answers.build_answer(page, numbers, same, pairs, self.links, repeats=repeats)
+        kept = answer_packing.build_answer(page, numbers, same, pairs, self.links, repeats=repeats)
         if self._held is not None and kept.missing:
             self._held.note(kept.missing, reply.at)
         if kept.follows:
@@ -241,7 +241,9 @@ class SqlStore:
         reply = replace(reply, rows=kept, cost=billed.cost)
         # A look-up needs no note: what it told of each user is in the user's own row.
         noted = reply.kind == ReplyKind.OK and bool(page.posts or page.follows or not page.accounts)
-        self._write.write_settlement(number, reply, billed, page, answers.pack_nodes(pairs, kept) if noted else None)
+        self._write.write_settlement(
+            number, reply, billed, page, answer_packing.pack_nodes(pairs, kept) if noted else None
+        )
         return reply
 
     @contextmanager

@@ -14,7 +14,7 @@ from socialcrawl.engine.model import USEFUL, Grant, Outcome, Page, PostRow, Rece
 from socialcrawl.engine.protocols import Batch
 from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.platforms.facts import find_platform_facts
-from socialcrawl.storage import answers
+from socialcrawl.storage import answer_packing
 from socialcrawl.storage.database.bulk import Statement, make_insert, make_row_insert, make_row_update
 from socialcrawl.storage.ledger.charges import Bill
 from socialcrawl.storage.schema.tables import follow, hit, link, mention, outcome, pick, post, request, response, shadow
@@ -94,7 +94,7 @@ class CampaignWriter:
     def write_settlement(
         self, request_id: int, reply: Reply, bill: Bill = UNBILLED, page: Page | None = None, nodes: str | None = None
     ) -> None:
-        """Write what came back for a request: its bill, and its page with the accounts in it (`answers.pack_nodes`)."""
+        """Write what came back for a request: its bill, and its page (`answer_packing.pack_nodes`)."""
         post_ids = orjson.dumps([row.id for row in page.posts]).decode() if page and page.posts else None
         self._settle.execute_one((*_make_settlement(reply), bill.posts, bill.users, post_ids, nodes, request_id))
 
@@ -108,7 +108,7 @@ class CampaignWriter:
         grant = Grant(replace(asked, items=0, most=0), "", reply.at)
         self._told.execute_one((*self._make_row(grant), *_make_settlement(reply), 0, 0, None, None))
 
-    def write_page(self, page: Page, numbers: Mapping[Who, int], pairs: answers.Mentioned, now: str) -> None:
+    def write_page(self, page: Page, numbers: Mapping[Who, int], pairs: answer_packing.Mentioned, now: str) -> None:
         """Write posts, mentions and hits. A post seen before keeps its text, its counts are renewed.
 
         Where the platform replaces posts, a page of the web is written again: its links count by what is around them.
@@ -122,7 +122,7 @@ class CampaignWriter:
         self._post.run([(row[0], authors[row[1]], *row[2:], now, now) for row in page.posts])
         named = ((page.posts[place].id, node, one) for (place, node), one in pairs.items())
         if self._partial:
-            self._mention.run([(key, node, one.kind, answers.pack_spans(one)) for key, node, one in named])
+            self._mention.run([(key, node, one.kind, answer_packing.pack_spans(one)) for key, node, one in named])
         else:
             self._mention.run([(key, node, one.kind) for key, node, one in named])
         self.write_hits(zip((row.id for row in page.posts), page.hits, strict=True))
@@ -179,6 +179,6 @@ def describe_missing(found: Outcome) -> tuple[str | None, str | None]:
 
 def _make_settlement(reply: Reply) -> tuple[Any, ...]:
     kept = reply.answer
-    answer = answers.pack_answer(kept) if reply.kind in USEFUL else None
-    headers = answers.pack_headers(reply)
+    answer = answer_packing.pack_answer(kept) if reply.kind in USEFUL else None
+    headers = answer_packing.pack_headers(reply)
     return format_time(reply.at), str(reply.kind), reply.status, kept.posts, reply.cost, reply.cursor, headers, answer

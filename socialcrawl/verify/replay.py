@@ -94,7 +94,7 @@ class DecisionReplay:
             if len(chosen) > len(batch):
                 self.picks.differ(_describe_place(batch[-1]), "picks of the batch", len(batch), len(chosen))
         if batch[0].act == Act.SEARCH:
-            self._found |= {Node(node) for told in one.outcomes for node in told.targets.tolist()}
+            self._found |= {Node(node) for outcome in one.outcomes for node in outcome.targets.tolist()}
 
     def _choose(self, crawl: Crawling, one: StoredBatch) -> Batch:
         """Return what the crawl chooses in place of a batch; none where it would choose nothing."""

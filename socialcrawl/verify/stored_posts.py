@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from socialcrawl.engine.model import Node, ReplyKind
-from socialcrawl.storage.answers import StoredPage
+from socialcrawl.storage.answer_packing import StoredPage
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.erasure.tombstones import read_reasons
 from socialcrawl.storage.reread import PickReadings

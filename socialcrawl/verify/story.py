@@ -6,7 +6,7 @@ from typing import Any
 
 from socialcrawl.campaign.plan import make_topic
 from socialcrawl.campaign.policies import load_policy
-from socialcrawl.campaign.settings import Settings, stored
+from socialcrawl.campaign.settings import Settings, load_stored
 from socialcrawl.crawls.base import Crawling, CrawlKind, remember_seeds
 from socialcrawl.crawls.facts import DEFAULT, KINDS
 from socialcrawl.crawls.registry import find_kind, kind_of
@@ -165,7 +165,7 @@ def _make_stages(begun: StoredCampaign, versions: Sequence[Version], lines: _Fir
     ends = [*(first for first, _ in kept[1:]), NEVER]
     origin = f"the settings of the campaign {begun.name!r}"
     try:
-        settings = [stored(values, origin) for _, values in kept]
+        settings = [load_stored(values, origin) for _, values in kept]
     except SettingsError as error:
         raise StoreError(f"{error} Verify it with the version of socialcrawl that ran it.") from error
     return [

@@ -15,6 +15,7 @@ from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Limit, Page, Received, Request, format_time
 from socialcrawl.errors import StoreError
 from socialcrawl.ratelimit.policy import Tariff
+from socialcrawl.storage.answer_reuse import AnswerReuse
 from socialcrawl.storage.database.connection import connect, make_alembic_config, make_engine
 from socialcrawl.storage.erasure.forgetting import forget
 from socialcrawl.storage.erasure.orders import read_order
@@ -31,7 +32,6 @@ from socialcrawl.storage.schema.tables import (
     shadow,
     standing,
 )
-from socialcrawl.storage.stored_answers import AnswerReuse
 
 VERSIONS = ["0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008"]
 

@@ -9,7 +9,7 @@ from x_crawls import campaign_of
 
 from socialcrawl.campaign.build import build
 from socialcrawl.campaign.keywords import find_questionable
-from socialcrawl.campaign.settings import Section, Settings, checked, read
+from socialcrawl.campaign.settings import Section, Settings, check_settings, read
 from socialcrawl.cli.commands.init import write_campaign_file
 from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.errors import SettingsError
@@ -40,10 +40,13 @@ def test_every_setting_of_the_campaign_file_is_valid_also_those_in_comments():
     text = "\n".join(re.sub(r"^# (?=[a-z_]+ = |\[)", "", line) for line in lines)
     given = tomllib.loads(text)
     least = {"name": "a", "topic": {"keywords": ["a"]}}
-    assert checked({key: given.pop(key) for key in ("kind", "track")} | least, FILE).track == checked(least, FILE).track
+    assert (
+        check_settings({key: given.pop(key) for key in ("kind", "track")} | least, FILE).track
+        == check_settings(least, FILE).track
+    )
     del given["source"]["token_env"]  # it is instead of tokens
     del given["schedule"]["continuous"], given["schedule"]["every"]  # and these are instead of cron
-    found = checked(given, FILE)
+    found = check_settings(given, FILE)
     assert found.topic.patterns == [r"libre\w+"]
     assert found.source.base_url == "http://127.0.0.1:8000"
     assert found.budget.max_requests == 500
@@ -53,7 +56,7 @@ def test_every_setting_of_the_campaign_file_is_valid_also_those_in_comments():
 
 def test_the_campaign_file_that_init_writes_has_the_new_sections_as_they_are_without_it():
     given = tomllib.loads((find_folder("config") / "campaign.toml").read_text("utf-8"))
-    found, plain = checked(given, FILE), checked({"name": "a", "topic": {"keywords": ["a"]}}, FILE)
+    found, plain = check_settings(given, FILE), check_settings({"name": "a", "topic": {"keywords": ["a"]}}, FILE)
     assert found.schedule.schedule == plain.schedule.schedule
     assert (found.accounts, found.notify, found.limits) == (plain.accounts, plain.notify, plain.limits)
     assert found.identity([]) | {"topic": 0} == plain.identity([]) | {

@@ -12,11 +12,11 @@ from tiny_town import BEGIN, SETTINGS
 
 from socialcrawl.engine.model import Answer, Node, Outcome, Pick, Reply, Who, format_time
 from socialcrawl.ratelimit.policy import Tariff
+from socialcrawl.storage.answer_reuse import AnswerReuse
 from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.database.connection import make_alembic_config, make_engine
 from socialcrawl.storage.queries.summary import summarize_campaign
 from socialcrawl.storage.sql_store import SqlStore
-from socialcrawl.storage.stored_answers import AnswerReuse
 
 KEPT = [1, 2, [1], [2], [], []]  # an answer as the first version packed it: posts, hits, targets, their hits
 PARAMS = '{"id":"900"}'

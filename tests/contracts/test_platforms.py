@@ -18,7 +18,7 @@ from test_mock_site import PAGES, columns
 from test_web_wire import MUSIC
 from x_crawls import TOKEN_ENV, crawl
 
-from socialcrawl.campaign.settings import checked
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.engine.model import RequestPart
 from socialcrawl.graph.relevance import Topic, compute_worth
 from socialcrawl.lab.graphs import build_page_graph
@@ -234,7 +234,7 @@ def file_of(on, url, database, **sections):
     }
     for name, values in sections.items():
         given[name] = {**given.get(name, {}), **values}
-    return checked(given, "test")
+    return check_settings(given, "test")
 
 
 def sql(database, query):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from socialcrawl.campaign.policies import load_policy
-from socialcrawl.campaign.settings import checked
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.crawls.seeds import Seeds
@@ -62,7 +62,7 @@ def look(path: Path, sql: str):
 
 def test_one_batch_through_the_nine_stages(world):
     url, path = world
-    settings = checked({"name": "walk", "topic": {"keywords": ["telescope"]}}, "walk")
+    settings = check_settings({"name": "walk", "topic": {"keywords": ["telescope"]}}, "walk")
     connection = connect(path)
     number = ensure_campaign(connection, settings.model_dump(mode="json"), settings.identity([]), 0.0)
     store = SqlStore(connection, number, "x")

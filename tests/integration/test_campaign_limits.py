@@ -4,7 +4,7 @@ import pytest
 from x_crawls import TOKEN, TOKEN_ENV, campaign_of, crawl, posts, rows, sequence
 
 from socialcrawl.campaign.build import build
-from socialcrawl.campaign.settings import checked
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock import faults
@@ -193,4 +193,4 @@ def test_a_campaign_without_any_start_is_refused(tmp_path):
         build(campaign_of("http://127.0.0.1:1", tmp_path / "a.db", seeds={"search": False}), CampaignView())
     only_patterns = {"name": "a", "topic": {"patterns": ["x+"]}, "source": {"token_env": TOKEN_ENV}}
     with pytest.raises(SettingsError):
-        build(checked(only_patterns | {"database": tmp_path / "a.db"}, "test"), CampaignView())
+        build(check_settings(only_patterns | {"database": tmp_path / "a.db"}, "test"), CampaignView())

@@ -28,7 +28,7 @@ from stores import a_database, failing, profile, save, timeline, users
 from test_fold import chunks_of, state
 from tiny_town import BEGIN
 
-from socialcrawl.campaign.settings import checked
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.crawls.collect.estimators.leastsquares import Moments
 from socialcrawl.crawls.collect.estimators.regressor import FEATURES
 from socialcrawl.crawls.seeds import Seeds
@@ -39,13 +39,13 @@ from socialcrawl.graph.relevance import Topic, compute_worth
 from socialcrawl.importers.import_posts import import_history
 from socialcrawl.platforms.node_reading import Reading
 from socialcrawl.platforms.x.source import SEARCH
+from socialcrawl.storage.answer_reuse import AnswerReuse
 from socialcrawl.storage.campaigns import TopicChange, ensure_campaign
 from socialcrawl.storage.erasure.execution import erase
 from socialcrawl.storage.erasure.forgetting import forget
 from socialcrawl.storage.erasure.orders import read_order
 from socialcrawl.storage.retopic import recount_topic
 from socialcrawl.storage.sql_store import SqlStore
-from socialcrawl.storage.stored_answers import AnswerReuse
 
 LATER = BEGIN + 1e6
 STAR, MOON = File("star", estimator="bfs"), File("moon", estimator="bfs")
@@ -347,7 +347,7 @@ def test_a_change_is_one_transaction(database):
 
 def test_what_was_imported_is_counted_anew_as_an_import_would_have_counted_it(database, tmp_path):
     def mine(word):
-        return checked({"name": "mine", "topic": {"keywords": [word]}}, "test")
+        return check_settings({"name": "mine", "topic": {"keywords": [word]}}, "test")
 
     def kept(connection):
         return SqlStore(connection, 1, "x")

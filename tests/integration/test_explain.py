@@ -13,10 +13,10 @@ from stores import AT
 from tiny_town import BEGIN, POLICY, AtOnce, Clock, Watcher, Wire, close, person
 
 from socialcrawl.campaign.sections.topic import TopicSection
-from socialcrawl.campaign.settings import checked
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
-from socialcrawl.crawls.collect.explain import list_unread_seeds, make_crawl
+from socialcrawl.crawls.collect.explain import list_unread_seeds, rebuild_collect
 from socialcrawl.crawls.collect.strategies import make_strategy
 from socialcrawl.crawls.reporting import explain as explain_by
 from socialcrawl.crawls.seeds import Seeds
@@ -46,7 +46,7 @@ def settings_of(name="tiny", *, words="tweet", **crawl):
         "crawl": {"estimator": "nh-ne-sum", "switch_after": 3, "steps": 9, **crawl},
         "source": {"pages_per_user": 9, "vocabulary": words, "tokens": [{"env": "SOME_TOKEN"}]},
     }
-    return checked(given, "test")
+    return check_settings(given, "test")
 
 
 def explain(connection, user, name=None):
@@ -369,7 +369,7 @@ def test_a_seed_that_was_forgotten_does_not_stand_in_the_way(file):
 def test_the_crawl_is_made_anew_as_it_was(words, file):
     settings = settings_of(words=words, estimator="opic-ne")
     with crawled(file, settings) as store:
-        made = make_crawl(settings, store.enlist(USERNAMES, AT))
+        made = rebuild_collect(settings, store.enlist(USERNAMES, AT))
         made.fold(store.history())
         assert made.choose(1, 0.0).kind == "done"
         assert made.taken == 9

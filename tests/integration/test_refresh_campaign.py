@@ -18,7 +18,7 @@ from stores import opened
 from test_platforms import BEGIN, EVERY, told
 from x_crawls import TOKEN_ENV, crawl, posts, rows
 
-from socialcrawl.campaign.settings import checked
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.cli.commands.forget import ErasureOptions, forget
 from socialcrawl.cli.commands.run import run_campaign
 from socialcrawl.errors import SettingsError
@@ -47,7 +47,7 @@ def refreshing(url, database, source=X, **sections):
     }
     for name, values in sections.items():
         given[name] = {**given.get(name, {}), **values} if isinstance(values, dict) else values
-    return checked(given, "test")
+    return check_settings(given, "test")
 
 
 def bring(settings, path):

@@ -10,7 +10,7 @@ from test_platforms import TOPICAL, OnBluesky, OnMastodon, referee, serving, tol
 from test_refresh_campaign import LIMITS, MANY, SOME, everything, exported, run
 from x_crawls import TOKEN_ENV, TOPIC, crawl, posts, rows
 
-from socialcrawl.campaign.settings import checked
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.cli.commands.forget import ErasureOptions, forget
 from socialcrawl.crawls.facts import SAMPLE
 from socialcrawl.errors import SettingsError
@@ -39,7 +39,7 @@ def sampling(url, database, source=X, **sections):
     }
     for name, values in sections.items():
         given[name] = {**given.get(name, {}), **values} if isinstance(values, dict) else values
-    return checked(given, "test")
+    return check_settings(given, "test")
 
 
 @lru_cache

@@ -14,8 +14,8 @@ from tiny_town import close, stored
 from x_crawls import campaign_of, crawl, posts
 
 from socialcrawl.campaign.plan import make_plan
+from socialcrawl.cli.campaign_quotes import make_campaign_quote, read_progress
 from socialcrawl.cli.commands.doctor import run_checks
-from socialcrawl.cli.commands.quote import make_campaign_quote, read_progress
 from socialcrawl.errors import StoreError
 from socialcrawl.forecast.shape import CampaignProgress
 from socialcrawl.mock.server import serve_in_thread

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from x_crawls import posts
 
 from socialcrawl.campaign.plan import make_plan
-from socialcrawl.campaign.settings import checked, read
+from socialcrawl.campaign.settings import check_settings, read
 from socialcrawl.cli.commands.doctor import run_checks
 from socialcrawl.cli.commands.init import write_campaign_file
 from socialcrawl.cli.main import app
@@ -41,13 +41,15 @@ def test_a_template_of_mastodon_names_no_instance_and_says_that_one_is_to_be_cho
 def test_a_file_without_an_instance_means_what_it_always_meant():
     source = {"platform": "mastodon", "contact": "mailto:me@example.org"}
     given = {"name": "a", "topic": {"keywords": ["x"]}, "source": source}
-    assert make_plan(checked(given, "test")).base == "https://mastodon.social"
+    assert make_plan(check_settings(given, "test")).base == "https://mastodon.social"
 
 
 @pytest.mark.parametrize("name", ["x", "bluesky", "web"])
 def test_an_empty_address_is_none_on_other_platforms(name):
     with pytest.raises(SettingsError, match="base_url: write the address of a server"):
-        checked({"name": "a", "topic": {"keywords": ["x"]}, "source": {"platform": name, "base_url": ""}}, "test")
+        check_settings(
+            {"name": "a", "topic": {"keywords": ["x"]}, "source": {"platform": name, "base_url": ""}}, "test"
+        )
 
 
 def campaign_of_instance(folder, url, more=""):

@@ -26,7 +26,7 @@ from socialcrawl.crawls.base import ReportRequest
 from socialcrawl.crawls.reporting import report
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.crawls.track.crawl import Track
-from socialcrawl.crawls.track.report import make_crawl
+from socialcrawl.crawls.track.report import rebuild_track
 from socialcrawl.crawls.track.target import TARGETS, Target
 from socialcrawl.crawls.track.tracked_graph import COLUMNS
 from socialcrawl.crawls.track.visit_policies import EXPANSIONS, RECRAWLS, PolicyMixture
@@ -203,7 +203,10 @@ def test_places_of_then_and_now_are_those_of_the_folded_history(visited):
         assert found.now == max(times)
         assert found.then == pytest.approx((min(times) + max(times)) / 2)  # it is younger than its window
         whole = traces.read_campaign("campaign")
-        crawl, history = make_crawl(ending_settings(database), traces, whole), list(traces.read_history(whole, COLUMNS))
+        crawl, history = (
+            rebuild_track(ending_settings(database), traces, whole),
+            list(traces.read_history(whole, COLUMNS)),
+        )
         for batch, outcomes in history:
             if outcomes[-1].at <= found.then:
                 crawl.absorb(batch, outcomes)
@@ -295,10 +298,10 @@ def test_standings_are_written_now_and_then_before_long_waits_and_at_the_end():
     ],
 )
 def test_what_is_wrong_with_a_campaign_that_tracks_is_told(sections, said):
-    from socialcrawl.campaign.settings import checked
+    from socialcrawl.campaign.settings import check_settings
 
     with pytest.raises(SettingsError) as error:
-        checked({"name": "a", "topic": {"keywords": ["sky"]}, **sections}, "a.toml")
+        check_settings({"name": "a", "topic": {"keywords": ["sky"]}, **sections}, "a.toml")
     assert said in str(error.value)
     assert str(error.value).startswith("a.toml: ")
 

@@ -15,13 +15,13 @@ from socialcrawl.crawls.sample.decision_tree import DecisionTree
 from socialcrawl.engine.loop import run
 from socialcrawl.errors import SocialcrawlError
 from socialcrawl.platforms.x.source import SEARCH
+from socialcrawl.storage.answer_reuse import AnswerReuse
 from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.database.health import open_readable
 from socialcrawl.storage.queries.summary import find_campaign
 from socialcrawl.storage.queries.topic_posts import read_found_posts, read_off_topic_posts
 from socialcrawl.storage.sql_store import SqlStore
-from socialcrawl.storage.stored_answers import AnswerReuse
 
 SEARCHED = [posts_of(number)[0] for number in (3, 4, 5, 7, 9, 12) if posts_of(number)]
 NOUNS = ["mirror", "lens", "dome", "orbit", "comet"]

@@ -11,7 +11,7 @@ from test_refresh_campaign import bring, edges, refreshing
 from verified_campaigns import DECIDED, changed, checks, differences, lived
 from x_crawls import crawl, rows
 
-from socialcrawl.campaign.settings import checked
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.cli.commands.forget import ErasureOptions, forget
 from socialcrawl.exporters.export import ExportOptions, export
 from socialcrawl.lab.post_table import read_posts
@@ -48,7 +48,7 @@ def made(kind, on, url, database):
     if kind != "refresh":
         seeds = [on.called(name) for name in (on.seeds if on.name == "web" else list(on.truth())[:3])]
         given |= {"topic": {"keywords": list(on.topic.keywords)}, "seeds": {"search": False, "usernames": seeds}}
-    return checked(given, "test")
+    return check_settings(given, "test")
 
 
 @AND_THE_WEB

@@ -26,7 +26,7 @@ def work(given, room=0, statement=0):
     `room`: bytes that a file may have, as on a disk that is full. `statement`: the number of that before which it dies.
     """
     from socialcrawl.campaign.build import build
-    from socialcrawl.campaign.settings import checked
+    from socialcrawl.campaign.settings import check_settings
     from socialcrawl.cli.render.live_screen import CampaignView
     from socialcrawl.engine.loop import run
     from socialcrawl.errors import SocialcrawlError
@@ -35,7 +35,7 @@ def work(given, room=0, statement=0):
         resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
     if statement:
         die_before(statement)
-    settings = checked(given, "test")
+    settings = check_settings(given, "test")
     try:
         campaign = build(settings, CampaignView())
         reason = run(campaign.parts, size=campaign.together)

@@ -2,7 +2,7 @@
 
 from import_files import NOW, table
 
-from socialcrawl.campaign.settings import checked
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.importers.import_dataset import DatasetFiles, import_dataset, import_liveness
 
 __all__ = ["NOW", "brought", "found_of", "graph_of", "judged", "revived", "sites_of", "written"]
@@ -11,7 +11,7 @@ __all__ = ["NOW", "brought", "found_of", "graph_of", "judged", "revived", "sites
 def revived(platform="x", name="revive", **more):
     """The settings of a campaign that refreshes an old dataset."""
     source = {"platform": platform, **({"contact": "mailto:me@example.org"} if platform in ("web", "mastodon") else {})}
-    return checked({"name": name, "kind": "refresh", "source": source, **more}, "test")
+    return check_settings({"name": name, "kind": "refresh", "source": source, **more}, "test")
 
 
 def brought(connection, *paths, settings=None, earlier=None, at=NOW, **more):

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from socialcrawl.campaign.build import ProcessContext, build
-from socialcrawl.campaign.settings import Settings, checked
+from socialcrawl.campaign.settings import Settings, check_settings
 from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Stop
@@ -55,7 +55,7 @@ def campaign_of(url: str | None, database: Path, **sections) -> Settings:
         given[name] = {**given.get(name, {}), **values} if isinstance(values, dict) else values
     if given["source"].get("tokens"):
         del given["source"]["token_env"]
-    return checked(given, "test")
+    return check_settings(given, "test")
 
 
 def crawl(settings: Settings, view: CampaignView | None = None, process: ProcessContext | None = None):

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from socialcrawl.campaign.keywords import AS_OPTION, check_keywords
 from socialcrawl.campaign.plan import read_usernames
-from socialcrawl.campaign.settings import CrawlSection, Settings, checked
+from socialcrawl.campaign.settings import CrawlSection, Settings, check_settings
 from socialcrawl.cli.commands.run import FAILED, Ending, build_object, run_campaign, show_ending
 from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError, StoreError
@@ -175,7 +175,7 @@ def _generate_posts(folder: Path, wanted: DemoOptions, console: Console, *, quie
 
 def _make_settings(wanted: DemoOptions, posts: Path, keyword: str) -> Settings:
     names = _choose_seeds(wanted, posts, keyword)
-    return checked(
+    return check_settings(
         {
             "name": "demo",
             "seed": wanted.seed,

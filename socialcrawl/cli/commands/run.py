@@ -16,7 +16,7 @@ from rich.console import Console
 
 from socialcrawl.campaign.build import Campaign, build
 from socialcrawl.campaign.settings import Settings
-from socialcrawl.cli.commands.quote import compute_remaining_cost, read_progress
+from socialcrawl.cli.campaign_quotes import compute_remaining_cost, read_progress
 from socialcrawl.cli.commands.report import Spending, collect_knowledge, show
 from socialcrawl.cli.render.live_screen import CampaignView, LineView, ScreenView
 from socialcrawl.cli.render.sample_report import make_finite

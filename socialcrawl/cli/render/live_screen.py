@@ -174,8 +174,8 @@ class ScreenView(CampaignView):
         table = Table.grid(padding=(0, 2))
         table.add_column(style="dim", justify="right")
         table.add_column()
-        for name, told in _describe_kind(campaign):
-            table.add_row(name, told)
+        for name, value in _describe_kind(campaign):
+            table.add_row(name, value)
         table.add_row("spent", describe_spending(campaign))
         table.add_row(
             "window",
@@ -228,19 +228,19 @@ def describe_spending(campaign: Campaign) -> str:
     """Say what a campaign has spent, each kind of it beside its budget, and what is reserved for requests in flight."""
     budget, caps = campaign.planner.budget, campaign.planner.budget.caps
     (posts, money), (in_flight, dearest) = budget.spent, budget.reserved
-    told = [f"posts {_format_part(posts, caps.posts)}" + (f" (+{in_flight:,} reserved)" if in_flight else "")]
-    told.append(f"requests {_format_part(budget.requests, caps.requests)}")
+    parts = [f"posts {_format_part(posts, caps.posts)}" + (f" (+{in_flight:,} reserved)" if in_flight else "")]
+    parts.append(f"requests {_format_part(budget.requests, caps.requests)}")
     if campaign.settings.budget.max_nodes is not None:
         asked = len(campaign.crawl.seeds.asked) + campaign.crawl.taken
-        told.append(f"accounts {_format_part(asked, campaign.settings.budget.max_nodes)}")
+        parts.append(f"accounts {_format_part(asked, campaign.settings.budget.max_nodes)}")
     if campaign.plan.billed or caps.money is not None:
         more = f" (+{format_dollars(dearest)} reserved)" if dearest else ""
-        told.append(
+        parts.append(
             format_dollars(money) + (f" of {format_dollars(caps.money)}" if caps.money is not None else "") + more
         )
     if caps.seconds is not None and budget.began is not None:
-        told.append(f"{format_span(max(0.0, campaign.clock.now() - budget.began))} of {format_span(caps.seconds)}")
-    return "  ".join(told)
+        parts.append(f"{format_span(max(0.0, campaign.clock.now() - budget.began))} of {format_span(caps.seconds)}")
+    return "  ".join(parts)
 
 
 def _format_part(spent: int, cap: int | None) -> str:

@@ -1,6 +1,5 @@
 """A quote for people and for scripts: tables of 80 columns, or one JSON object."""
 
-import json
 from collections.abc import Callable, Iterator
 from math import floor, inf
 from typing import Any
@@ -8,10 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from socialcrawl.campaign.plan import Plan, make_plan
-from socialcrawl.campaign.settings import Settings
-from socialcrawl.cli.commands.quote import make_campaign_quote
-from socialcrawl.cli.post_counts import count_posts, count_searches_left, has_begun
+from socialcrawl.campaign.plan import Plan
 from socialcrawl.cli.render.console import Text
 from socialcrawl.cli.single_requests import find_meters
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, format_time
@@ -21,7 +17,6 @@ from socialcrawl.forecast.quote import Quote, QuoteLine
 from socialcrawl.forecast.shape import Amount, count_windows, find_page_size, find_remaining
 from socialcrawl.forecast.spread import ENOUGH, FEW
 from socialcrawl.ratelimit.budget import format_dollars
-from socialcrawl.text.terminal import write_error, write_json
 from socialcrawl.text.wording import format_span, pluralize
 
 NO_END = "no end"
@@ -43,36 +38,6 @@ MEANS = {
 }
 TURNS = {"searches": "search", "look-ups": "look-up", "seeds": "seed", "steps": "step", "tests": "test"}  # of phases
 FORMS = {"missing": ".0%", "named": ".0%", "back": ".0%", "answer": ".2f", "matches": ",.0f"}
-
-
-def show_quote(settings: Settings, console: Console, *, count: bool, as_json: bool) -> None:
-    """Compute a quote and show it (`socialcrawl quote`); no campaign is begun.
-
-    Args:
-        settings: the campaign.
-        console: where a person looks.
-        count: whether X may be asked how many posts the searches find, which it bills.
-        as_json: whether to print one JSON object and nothing else.
-
-    Raises:
-        SettingsError, SourceError, StoreError: see `count_posts` and `make_campaign_quote`.
-    """
-    plan = make_plan(settings)
-    if count and not count_searches_left(plan):
-        count = False
-        write_error("Nothing was requested from X: all searches of this campaign are done.")
-    if count and not as_json:
-        where = (
-            "recorded in the campaign's ledger" if has_begun(plan) else "in no ledger, as the campaign has not begun"
-        )
-        console.print(Text(f"Asking X how many posts each search finds, {_describe_fee(plan)} each, {where}."))
-    found = make_campaign_quote(plan, count_posts(plan) if count else None)
-    for _, warning in plan.warnings:
-        write_error(f"warning: {warning}")
-    if as_json:
-        write_json(json.dumps(build_object(plan, found)))
-    else:
-        show(console, plan, found)
 
 
 def show(console: Console, plan: Plan, found: Quote) -> None:
@@ -304,7 +269,8 @@ def _describe_base(found: Quote, name: str) -> str:
     return found.typical.explain_basis("more" if name == "pages" else name)
 
 
-def _describe_fee(plan: Plan) -> str:
+def describe_fee(plan: Plan) -> str:
+    """Return the price of one request for counts of posts."""
     return f"for ${plan.policy.compute_fee(find_meters(plan).counts) / MILLS_PER_DOLLAR:.3f}"
 
 

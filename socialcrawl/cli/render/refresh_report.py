@@ -11,7 +11,7 @@ from rich.table import Table
 from socialcrawl.campaign.settings import read
 from socialcrawl.cli.render import score_curve
 from socialcrawl.cli.render.console import Text
-from socialcrawl.crawls.refresh.active_estimate import format_percent
+from socialcrawl.crawls.refresh.active_estimate import format_percent_floor
 from socialcrawl.crawls.refresh.report import ProbePlan, RefreshReport, plan_probes
 from socialcrawl.crawls.refresh.rules import BOUND
 from socialcrawl.engine.model import MILLS_PER_DOLLAR
@@ -165,8 +165,8 @@ def _estimate(found: RefreshReport) -> Iterator[str]:
         f"{known.found:,} found and {pluralize(known.sampled, 'account')} drawn at random{among}"
     )
     if known.share is not None:
-        span = f"{format_percent(known.share_low)} to {format_percent(known.share_high)}, 95% interval"
-        yield f"found so far: about {format_percent(known.share)} of them ({span})"
+        span = f"{format_percent_floor(known.share_low)} to {format_percent_floor(known.share_high)}, 95% interval"
+        yield f"found so far: about {format_percent_floor(known.share)} of them ({span})"
 
 
 def _describe_wanted(found: RefreshReport) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from socialcrawl.campaign.settings import Settings, checked
+from socialcrawl.campaign.settings import Settings, check_settings
 from socialcrawl.crawls.base import remember_seeds
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import BreadthFirst, Estimator, Hybrid, Linear, Neighbourhood
@@ -152,7 +152,7 @@ def _find_seed_name(seat: Any) -> str | None:
     return seat.strip().removeprefix("@") if isinstance(seat, str) else None
 
 
-def make_crawl(settings: Settings, names: Sequence[Node], topics: Sequence[int] = ()) -> Collect:
+def rebuild_collect(settings: Settings, names: Sequence[Node], topics: Sequence[int] = ()) -> Collect:
     """Return the crawl that the settings of a campaign make, with nothing absorbed; nobody is to be asked with it.
 
     Args:
@@ -176,7 +176,7 @@ class _Case:
         self.version = find_version(self.versions, self.before)
         self.settings = self._find_settings(self.version.settings)
         names = traces.read_seeds(begun.platform, begun.identity["seeds"]["usernames"])
-        self.crawl = make_crawl(self.settings, names, traces.read_topics(begun.id))
+        self.crawl = rebuild_collect(self.settings, names, traces.read_topics(begun.id))
         self.searched = False
 
     def _find_settings(self, values: dict[str, Any]) -> Settings:
@@ -185,7 +185,7 @@ class _Case:
         given = {key: values[key] for key in KEPT} | {"source": source}
         # What a file named, and whoever was forgotten, has a seat in the identity.
         given["seeds"] = given["seeds"] | {"file": None, "usernames": []}
-        return checked(given, f"the settings of the campaign {self.begun.name!r}")
+        return check_settings(given, f"the settings of the campaign {self.begun.name!r}")
 
     def explain(self) -> Explanation:
         """Return everything about it."""

@@ -171,7 +171,7 @@ def judge(known: ActiveEstimate, fraction: float, stop: str) -> StopVerdict:
             f"none of {pluralize(known.sampled, 'node')} drawn at random is active, so that at most "
             f"{known.high:,.0f} of {known.nodes:,} are: there is no fraction of them to look for",
         )
-    wanted = f"{format_percent(fraction)} are wanted"
+    wanted = f"{format_percent_floor(fraction)} are wanted"
     if known.value is None:
         return StopVerdict(False, True, f"{wanted}, and how many are active is not known yet: random nodes tell it")
     known_part = (
@@ -179,16 +179,18 @@ def judge(known: ActiveEstimate, fraction: float, stop: str) -> StopVerdict:
         f"{known.value:,.0f} ({known.low:,.0f} to {known.high:,.0f}, 95% interval) in all"
     )
     if stop != BOUND:
-        share = f"about {format_percent(known.share or 0.0)}"
+        share = f"about {format_percent_floor(known.share or 0.0)}"
         return StopVerdict(by_estimate, False, f"{known_part}: {share} by the estimate, and {wanted}")
     reached = known.found > 0 and known.found >= fraction * known.high
     may = known.share_high >= fraction if known.whole else by_estimate
     doubted = may and known.found > 0 and not reached
     return StopVerdict(
-        reached, doubted, f"{known_part}: at least {format_percent(known.share_low)} by that interval, and {wanted}"
+        reached,
+        doubted,
+        f"{known_part}: at least {format_percent_floor(known.share_low)} by that interval, and {wanted}",
     )
 
 
-def format_percent(share: float) -> str:
+def format_percent_floor(share: float) -> str:
     """Return a share as a percentage with three digits, rounded down: what is at least so much is no less."""
     return f"{int(share * 1000 + 1e-9) / 10:g}%"

@@ -11,7 +11,7 @@ from math import nan
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.campaign.settings import Settings, stored
+from socialcrawl.campaign.settings import Settings, load_stored
 from socialcrawl.crawls.facts import REFRESH
 from socialcrawl.crawls.refresh.active_estimate import ActiveEstimate, StopVerdict
 from socialcrawl.crawls.refresh.cost import assign_workers
@@ -117,7 +117,7 @@ def report_refresh(traces: CampaignTraces, campaign: StoredCampaign) -> RefreshR
     Raises:
         SettingsError: its settings are not understood.
     """
-    settings = stored(traces.read_versions(campaign)[-1].settings, f"the campaign {campaign.name!r}")
+    settings = load_stored(traces.read_versions(campaign)[-1].settings, f"the campaign {campaign.name!r}")
     crawl = _fold(settings, traces, campaign)
     rank, training = settings.refresh.steering(campaign.platform)
     tests = find_active(traces.connection, campaign.id)

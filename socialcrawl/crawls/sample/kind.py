@@ -91,8 +91,8 @@ chances: statistics have to weigh them (table `sampled`, `socialcrawl audit`).""
 
     def publish(self, section: Mapping[str, Any]) -> dict[str, Any]:
         """See `CrawlKind.publish`. A pattern stands for those of a wider topic, without which there is none."""
-        told = super().publish(section)
-        return told | ({"wider_patterns": [HIDDEN]} if any(section.get(key) for key in WIDER_JUDGES) else {})
+        values = super().publish(section)
+        return values | ({"wider_patterns": [HIDDEN]} if any(section.get(key) for key in WIDER_JUDGES) else {})
 
     def hides_judge(self, section: Mapping[str, Any]) -> bool:
         """See `CrawlKind.hides_judge`."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from socialcrawl.campaign.settings import Settings, stored
+from socialcrawl.campaign.settings import Settings, load_stored
 from socialcrawl.crawls.base import remember_seeds
 from socialcrawl.crawls.facts import SAMPLE
 from socialcrawl.crawls.sample.audit import count_needed_visits
@@ -139,7 +139,7 @@ def fold_sample(traces: CampaignTraces, campaign: str | None = None) -> FoldedSa
 
 
 def _fold(traces: CampaignTraces, campaign: StoredCampaign) -> FoldedSample:
-    settings = stored(traces.read_versions(campaign)[-1].settings, f"the campaign {campaign.name!r}")
+    settings = load_stored(traces.read_versions(campaign)[-1].settings, f"the campaign {campaign.name!r}")
     names = traces.read_seeds(campaign.platform, campaign.identity["seeds"]["usernames"])
     crawl = make_sample(settings, remember_seeds(settings, names, traces.read_topics(campaign.id)))
     crawl.fold(traces.read_history(campaign))

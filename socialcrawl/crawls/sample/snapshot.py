@@ -18,9 +18,9 @@ def collect_draws(crawl: Sample) -> list[SampledRow]:
     size = len(held.node)
     weight = np.bincount(seen.rows.place, seen.weight, minlength=size)
     visits = np.bincount(rows.place[rows.kept & rows.on_topic & rows.came], minlength=size)
-    whole = float(weight.sum())
+    total = float(weight.sum())
     return [
-        SampledRow(int(held.node[place]), int(visits[place]), weight[place] / whole,
+        SampledRow(int(held.node[place]), int(visits[place]), weight[place] / total,
                 int(held.degree[place]))
         for place in np.flatnonzero(weight > 0).tolist()
     ]  # fmt: skip

@@ -10,7 +10,7 @@ from math import isnan
 
 import numpy as np
 
-from socialcrawl.campaign.settings import Settings, stored
+from socialcrawl.campaign.settings import Settings, load_stored
 from socialcrawl.crawls.base import remember_seeds
 from socialcrawl.crawls.trace import find_account
 from socialcrawl.crawls.track.crawl import Track
@@ -151,7 +151,7 @@ def explain_visits(traces: CampaignTraces, campaign: StoredCampaign, user: str) 
     """
     whom = find_account(traces, campaign, user)
     settings = _load_settings(traces, campaign)
-    crawl = make_crawl(settings, traces, campaign)
+    crawl = rebuild_track(settings, traces, campaign)
     crawl.fold(traces.read_history(campaign, COLUMNS))
     order = crawl.rank_nodes()
     place = next((i for i, (node, _) in enumerate(order, 1) if node == whom), None)
@@ -179,7 +179,7 @@ def _place_account(crawl: Track, node: Node, name: str, stands: tuple[float, int
 
 
 def _load_settings(traces: CampaignTraces, campaign: StoredCampaign) -> Settings:
-    return stored(traces.read_versions(campaign)[-1].settings, f"the campaign {campaign.name!r}")
+    return load_stored(traces.read_versions(campaign)[-1].settings, f"the campaign {campaign.name!r}")
 
 
 def report_track(
@@ -199,7 +199,7 @@ def report_track(
     settings = _load_settings(traces, campaign)
     first, now = traces.read_span(campaign)
     then = now - min(settings.track.width or WEEK, (now - first) / 2)  # a young campaign is compared with its half
-    course = _FoldedVisits(make_crawl(settings, traces, campaign), then)
+    course = _FoldedVisits(rebuild_track(settings, traces, campaign), then)
     for batch, outcomes in traces.read_history(campaign, COLUMNS):
         course.go_on(batch, outcomes)
     sent = {act: requests for act, (requests, _) in sum_spending(traces.connection, campaign.name).items()}
@@ -239,7 +239,7 @@ class _FoldedVisits:
         return self.crawl.picture.at(self.crawl.picture.row(node), "outlinks")
 
 
-def make_crawl(settings: Settings, traces: CampaignTraces, campaign: StoredCampaign) -> Track:
+def rebuild_track(settings: Settings, traces: CampaignTraces, campaign: StoredCampaign) -> Track:
     """Return the crawl that the settings of a campaign make, with nothing absorbed; nobody is to be asked with it."""
     names = traces.read_seeds(campaign.platform, campaign.identity["seeds"]["usernames"])
     return make_track(settings, remember_seeds(settings, names, traces.read_topics(campaign.id)))

@@ -4,9 +4,8 @@ Shapes as in the lexicons app.bsky.feed.defs, app.bsky.actor.defs, app.bsky.rich
 KeyError, TypeError or AttributeError, which the wire turns into a reply that was lost.
 """
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -15,13 +14,12 @@ from socialcrawl.engine.model import AccountRow, Mention, Page, PostRow, Reason,
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.platforms.bluesky.opt_outs import has_opted_out, is_hidden, shows_opted_out
 from socialcrawl.platforms.bluesky.post_mentions import Named, find_quoted, find_replied, list_mentions, parse_who
-from socialcrawl.platforms.json_reader import ACCOUNT_TYPES, POST_TYPES, check_rows
+from socialcrawl.platforms.json_reader import ACCOUNT_TYPES, POST_TYPES, check_rows, parse_moment
 
 Json = Mapping[str, Any]
 
 NOTHING: Json = {}
 REPOST, PIN = "app.bsky.feed.defs#reasonRepost", "app.bsky.feed.defs#reasonPin"
-FRACTION = re.compile(r"(\.\d{6})\d+")
 
 
 def parse_feed(
@@ -204,22 +202,13 @@ def reaches(payload: Json, actor: str, begin: float) -> bool:
     Feeds are in order of the earlier of writing and indexing: what was indexed before `begin` is followed by nothing
     that was written and indexed after it. What the account has pinned stands first, whatever its age.
     """
-    times = (parse_instant(_find_indexed_at(item)) for item in _list_placed(_list_own(payload, actor)))
+    times = (parse_moment(_find_indexed_at(item)) for item in _list_placed(_list_own(payload, actor)))
     return any(at is not None and at.timestamp() < begin for at in times)
 
 
 def meets(payload: Json, actor: str, mark: str) -> bool:
     """Return whether a page of a feed shows what was seen before, at the mark or earlier; see `reaches`."""
     return any("" < _find_seen_at(item) <= mark for item in _list_placed(_list_own(payload, actor)))
-
-
-def parse_instant(text: Any) -> datetime | None:
-    """Return the instant that a platform wrote as ISO 8601, in UTC; None if it did not. Without a zone it is UTC."""
-    try:
-        found = datetime.fromisoformat(FRACTION.sub(r"\1", text))
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
-    except (TypeError, ValueError, OverflowError):
-        return None
 
 
 def format_stamp(at: datetime | None) -> str | None:
@@ -276,7 +265,7 @@ def _find_indexed_at(item: Json) -> Any:
 
 def _find_seen_at(item: Json) -> str:
     """Return when the platform saw an item of a feed, as marks have it; "" where it does not tell."""
-    return format_stamp(parse_instant(_find_indexed_at(item))) or ""
+    return format_stamp(parse_moment(_find_indexed_at(item))) or ""
 
 
 def _list_newer(items: Iterable[Json], after: str) -> list[Json]:
@@ -345,7 +334,7 @@ def _parse_repost(item: Json, reason: Json, of: Collection[str] | None, *, keep:
     row = PostRow(
         reason.get("uri") or f"repost:{by}:{post['uri']}",
         by,
-        format_stamp(parse_instant(reason.get("indexedAt"))),
+        format_stamp(parse_moment(reason.get("indexedAt"))),
         f"RT @{post['author']['handle']}: {record.get('text') or ''}",
         _find_language(record),
         None,
@@ -366,7 +355,7 @@ def _parse_repost(item: Json, reason: Json, of: Collection[str] | None, *, keep:
 
 def _find_written_at(written: Any, indexed: Any) -> datetime | None:
     """Return when a post was written: as its author's client says, but not later than the platform saw it."""
-    instants = [at for at in (parse_instant(written), parse_instant(indexed)) if at is not None]
+    instants = [at for at in (parse_moment(written), parse_moment(indexed)) if at is not None]
     return min(instants, default=None)
 
 
@@ -404,7 +393,7 @@ def _parse_account(profile: Json) -> AccountRow:
         profile["handle"],
         profile.get("displayName"),
         profile.get("description"),
-        format_stamp(parse_instant(profile.get("createdAt"))),
+        format_stamp(parse_moment(profile.get("createdAt"))),
         profile.get("followersCount"),
         profile.get("followsCount"),
         profile.get("postsCount"),

@@ -15,7 +15,7 @@ from socialcrawl.platforms.bluesky.session import Session
 from socialcrawl.platforms.bluesky.source import ACTORS, FEED, FOLLOWS, MEMBERS, PROFILES, RESOLVE, SEARCH
 from socialcrawl.platforms.headers import parse_date, parse_pause
 from socialcrawl.platforms.http_client import HttpAnswer, HttpClient, bound_memory
-from socialcrawl.platforms.json_reader import decode_json, name_empty
+from socialcrawl.platforms.json_reader import decode_json, name_empty, parse_moment
 from socialcrawl.system.loopback import is_loopback
 from socialcrawl.system.secret import redact
 
@@ -199,7 +199,7 @@ def _find_cursor(request: Request, body: Json) -> str | None:
     """Return where the next page begins; None at the end, and where all that counts has come."""
     asked = request.params
     if request.endpoint == FEED:
-        since = parse.parse_instant(asked.get("since"))
+        since = parse_moment(asked.get("since"))
         if since is not None and parse.reaches(body, asked["id"], since.timestamp()):
             return None
         if "after" in asked and parse.meets(body, asked["id"], asked["after"]):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from socialcrawl.engine.model import LARGEST, Limit, Reason, ReplyKind
 from socialcrawl.platforms.headers import LAST, clean_message
-from socialcrawl.platforms.json_reader import NOT_JSON, parse_instant
+from socialcrawl.platforms.json_reader import NOT_JSON, parse_unix_time
 from socialcrawl.platforms.mastodon.source import NO_INSTANCE
 
 GONE = {404: Reason.UNKNOWN, 410: Reason.DELETED}
@@ -96,7 +96,7 @@ def _find_reset(reset: str, after: str, now: float) -> float:
     Raises:
         ValueError: nobody tells.
     """
-    instant = parse_instant(reset)
+    instant = parse_unix_time(reset)
     if instant is not None and not reset.strip().isdecimal():
         return instant
     return float(reset) if reset.strip() or not after.strip() else now + float(after)

@@ -21,8 +21,8 @@ from socialcrawl.platforms.json_reader import (
     expect_text,
     format_moment,
     parse_count,
-    parse_instant,
     parse_text,
+    parse_unix_time,
 )
 from socialcrawl.platforms.marks import are_comparable, is_number, make_sort_key
 from socialcrawl.platforms.mastodon.post_text import PlainText, parse_html
@@ -224,7 +224,7 @@ class PageParser:
         if len(list_later(given, self.since)) < len(given):
             return True
         last = given[-1:]
-        at = parse_instant(last[0].get("created_at")) if last else None
+        at = parse_unix_time(last[0].get("created_at")) if last else None
         return self.begin is not None and at is not None and at < self.begin
 
     def _parse_probe(self, body: Json, named: Who) -> Page:
@@ -246,7 +246,7 @@ class PageParser:
         return self.opt_outs and has_opted_out(profile)
 
     def _is_counted(self, status: Json) -> bool:
-        at = parse_instant(status.get("created_at"))
+        at = parse_unix_time(status.get("created_at"))
         return at is None or ((self.begin is None or at >= self.begin) and (self.end is None or at < self.end))
 
     def _parse_posts(

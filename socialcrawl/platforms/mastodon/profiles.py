@@ -12,8 +12,8 @@ from socialcrawl.platforms.json_reader import (
     format_moment,
     has_object,
     parse_count,
-    parse_instant,
     parse_text,
+    parse_unix_time,
 )
 from socialcrawl.platforms.mastodon import account_names
 from socialcrawl.platforms.mastodon.post_text import parse_html
@@ -78,7 +78,7 @@ def find_last_active(profile: Json) -> str:
     Mastodon tells a day, other servers an instant; a repost counts as a post.
     """
     date = parse_text(profile.get("last_status_at")) or ""
-    day = DAY.fullmatch(date) is not None and parse_instant(date) is not None
+    day = DAY.fullmatch(date) is not None and parse_unix_time(date) is not None
     return date if day else format_moment(date) or ""
 
 

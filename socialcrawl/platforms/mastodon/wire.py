@@ -10,7 +10,7 @@ from socialcrawl.engine.model import Grant, Page, Reason, Reply, ReplyKind, Requ
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.platforms.headers import parse_date, parse_pause
 from socialcrawl.platforms.http_client import HttpAnswer, HttpClient, bound_memory
-from socialcrawl.platforms.json_reader import decode_json, name_empty, parse_instant
+from socialcrawl.platforms.json_reader import decode_json, name_empty, parse_unix_time
 from socialcrawl.platforms.mastodon import account_names, classify
 from socialcrawl.platforms.mastodon.instance_rules import read_about
 from socialcrawl.platforms.mastodon.parse import PageParser
@@ -152,7 +152,7 @@ class MastodonWire:
 
     def _parse_page(self, request: Request, came: HttpAnswer, body: Any) -> tuple[Page, str | None]:
         params, (host, path) = request.params, _split_endpoint(request.endpoint)
-        begin, end = (parse_instant(params.get(name)) for name in ("begin", "end"))
+        begin, end = (parse_unix_time(params.get(name)) for name in ("begin", "end"))
         heeded, since = params.get("opt_outs") != "no", params.get("since_id", "")
         reader = PageParser(host, self.hits, self.keep, heeded, begin, end, since, params.get("probe", ""))
         if path == LOOK_UP:

@@ -23,7 +23,7 @@ from socialcrawl.engine.model import (
 from socialcrawl.graph.link_context import Span, find_window, unite_spans
 from socialcrawl.graph.relevance import Hits, count_within
 from socialcrawl.platforms.headers import parse_date as read_date
-from socialcrawl.platforms.headers import parse_instant
+from socialcrawl.platforms.headers import parse_http_date
 from socialcrawl.platforms.http_client import HttpAnswer, HttpClient, bound_memory
 from socialcrawl.platforms.sockets import PRIVATE
 from socialcrawl.platforms.unreachable_hosts import HostReachability
@@ -202,7 +202,7 @@ class WebWire:
             )
         if SOFT in request.params and _is_soft(came, url):
             return message.reply(self.options, _make_missing_page(url, Reason.SOFT_404), kind=ReplyKind.MISSING)
-        page, changed = Who(url, url), parse_instant(came.headers.get("last-modified", ""))
+        page, changed = Who(url, url), parse_http_date(came.headers.get("last-modified", ""))
         return message.reply(
             self.options, Page(answered=[page], active=[] if changed is None else [(page, format_time(changed))])
         )

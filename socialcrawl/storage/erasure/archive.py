@@ -47,7 +47,7 @@ def remove_answers(
     posts = frozenset((*gone.posts, *scrubbed))
     sought = SearchKeys(gone.platform, frozenset(gone.ids), frozenset(gone.names), posts, frozenset(known))
     if gone.facts.federated:
-        more = {told for _, answer in _read_answers(connection) for told in find_numbers(answer, sought)}
+        more = {number for _, answer in _read_answers(connection) for number in find_numbers(answer, sought)}
         sought = SearchKeys(gone.platform, sought.ids, sought.names, posts, frozenset({*known, *more}))
     found: dict[int, str] = {}
     for key, answer in _read_answers(connection):

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, bindparam, delete, exists, select, update
 from socialcrawl.engine.model import Act, Reason
 from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.platforms.facts import find_platform_facts
-from socialcrawl.storage.answers import StoredPage
+from socialcrawl.storage.answer_packing import StoredPage
 from socialcrawl.storage.database.bulk import Statement, select_by_keys
 from socialcrawl.storage.erasure.dry_run import carry_out, change_rows, write_rows
 from socialcrawl.storage.erasure.ledger import Key, MatchCounts, PickRecount, read_link_weighers

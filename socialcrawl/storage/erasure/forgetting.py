@@ -52,9 +52,9 @@ def forget(connection: Connection, order: ErasureOrder, now: str, platform: str 
     numbers = archive.find_known_numbers(connection, gone)
 
     def others() -> dict[str, int]:
-        told = _clean_others(connection, gone, now)
+        counts = _clean_others(connection, gone, now)
         report.answers = dict(archive.remove_answers(connection, gone, scrubbed, numbers))
-        return told | {"response": sum(report.answers.values())}
+        return counts | {"response": sum(report.answers.values())}
 
     report.counts = _erase_rows(connection, gone, now, "forget", others)
     report.counts["text"] += places

@@ -10,8 +10,8 @@ from sqlalchemy import Connection, func, select
 from socialcrawl.engine.model import USEFUL, Answer, ReplyKind
 from socialcrawl.graph.recount import Recount
 from socialcrawl.ratelimit.policy import parse_host
-from socialcrawl.storage import answers
-from socialcrawl.storage.answers import StoredPage, parse_page
+from socialcrawl.storage import answer_packing
+from socialcrawl.storage.answer_packing import StoredPage, parse_page
 from socialcrawl.storage.database.bulk import make_update, select_by_keys
 from socialcrawl.storage.erasure import dry_run
 from socialcrawl.storage.erasure.targets import ErasureTargets
@@ -120,8 +120,8 @@ def _read_origins(connection: Connection) -> dict[str, StoredPage]:
         connection.execute(select(request.c.digest).distinct().where(request.c.kind == ReplyKind.HELD)).scalars().all()
     )
     columns = select(request.c.id, request.c.digest, request.c.post_ids, request.c.nodes)
-    whole = columns.where(request.c.nodes.is_not(None))
-    known = select_by_keys(connection, whole, request.c.digest, [key for key in held if key is not None])
+    pages = columns.where(request.c.nodes.is_not(None))
+    known = select_by_keys(connection, pages, request.c.digest, [key for key in held if key is not None])
     rows = sorted(known, key=lambda row: row.id)
     return {row.digest: came for row in rows if (came := parse_page(row)) is not None}
 
@@ -177,7 +177,7 @@ def _clean_row(
     post_ids, nodes = row.post_ids, row.nodes
     if came is not None and page is not None:
         post_ids = None if row.post_ids is None else orjson.dumps(page.ids).decode()
-        nodes = answers.pack_nodes(
+        nodes = answer_packing.pack_nodes(
             page.pairs, Answer(found=dict.fromkeys(page.found, ""), missing=page.missing, follows=page.follows)
         )
     elif row.post_ids is not None:
@@ -210,8 +210,8 @@ def _is_named(param: str, key: str, endpoint: str, gone: ErasureTargets) -> bool
     """Return whether a key in a parameter is that of a forgotten account; an instance's own have no domain there."""
     if param in IDS:
         return key in gone.ids
-    whole = f"{key}@{parse_host(endpoint)}" if param == "acct" and "@" not in key else key
-    return not gone.names.keys().isdisjoint((key.lower(), whole.lower()))
+    full_name = f"{key}@{parse_host(endpoint)}" if param == "acct" and "@" not in key else key
+    return not gone.names.keys().isdisjoint((key.lower(), full_name.lower()))
 
 
 def _select_posts(page: StoredPage, keys: Collection[str]) -> StoredPage:
@@ -245,7 +245,7 @@ def _clean_answer(
     """Return the answer that an open batch goes on from, without what goes; None: it has to be asked for again."""
     if row.answer is None:
         return None
-    old = answers.unpack_answer(row.answer)
+    old = answer_packing.unpack_answer(row.answer)
     if came is None:  # a look-up; or posts of which the ledger does not know which
         return None if row.posts else _redact_settings(row.answer, old, gone)
     page = _clean(came, gone)
@@ -274,5 +274,5 @@ def _redact_settings(text: str, old: Answer, gone: ErasureTargets) -> str:
         follows=tuple(node for node in old.follows if node not in gone.nodes),
         active={node: at for node, at in old.active.items() if node not in gone.nodes},
     )
-    packed = answers.pack_answer(new)
+    packed = answer_packing.pack_answer(new)
     return text if packed == text else packed

@@ -115,20 +115,20 @@ class SearchKeys:
     @cached_property
     def pages(self) -> frozenset[str]:
         """The addresses among the ids, in one spelling."""
-        return frozenset(told for key in self.keys if (told := normalize_page(key)) is not None)
+        return frozenset(page for key in self.keys if (page := normalize_page(key)) is not None)
 
     @cached_property
     def single(self) -> frozenset[tuple[str, str]]:
         """The posts, by whom and what their addresses name."""
-        return frozenset(told for key in self.posts if (told := parse_post_address(key)) is not None)
+        return frozenset(address for key in self.posts if (address := parse_post_address(key)) is not None)
 
     @cached_property
     def pieces(self) -> tuple[str, ...] | None:
         """What an answer has to hold one of, in lower case; None where keys are many, or may be written otherwise."""
         keys = [*self.ids, *self.names, *self.posts]
         found = [_shorten_key(key.lower()) for key in keys] if len(keys) <= FEW else [None]
-        told = [piece for piece in found if piece]
-        return None if len(told) < len(found) else (*told, *(number for _, number in self.numbers))
+        texts = [piece for piece in found if piece]
+        return None if len(texts) < len(found) else (*texts, *(number for _, number in self.numbers))
 
 
 def find_match(answer: OriginalAnswer, sought: SearchKeys) -> str | None:
@@ -153,10 +153,10 @@ def find_numbers(answer: OriginalAnswer, sought: SearchKeys) -> set[tuple[str, s
         return set()
     with suppress(orjson.JSONDecodeError):
         return {
-            (answer.host, str(told["id"]))
-            for told in _iterate_objects(orjson.loads(answer.body))
-            if "acct" in told and "id" in told
-            if any(_match_field(key, str(told.get(key)), answer, sought) for key in ("acct", "url", "uri"))
+            (answer.host, str(item["id"]))
+            for item in _iterate_objects(orjson.loads(answer.body))
+            if "acct" in item and "id" in item
+            if any(_match_field(key, str(item.get(key)), answer, sought) for key in ("acct", "url", "uri"))
         }
     return set()
 
@@ -173,34 +173,35 @@ def _can_match(answer: OriginalAnswer, sought: SearchKeys) -> bool:
     """Return whether a match is possible: answers are many, and most have nothing of what is sought."""
     if (pieces := sought.pieces) is None:
         return True
-    told = f"{answer.url}\n{answer.headers}\n{answer.body}".lower()
-    if HIDDEN.search(told):
+    text = f"{answer.url}\n{answer.headers}\n{answer.body}".lower()
+    if HIDDEN.search(text):
         return True
-    plain = unquote(unquote(told)) if "%" in told else told
-    return any(piece in plain or piece in told for piece in pieces)
+    plain = unquote(unquote(text)) if "%" in text else text
+    return any(piece in plain or piece in text for piece in pieces)
 
 
 def _find_matches(answer: OriginalAnswer, sought: SearchKeys) -> Iterator[str]:
     if _is_asked_about(answer, sought):
         yield "request"
     if any(
-        _is_linked(told, sought) or _is_numbered(told, answer.host, sought) for told in ADDRESS.findall(answer.headers)
+        _is_linked(address, sought) or _is_numbered(address, answer.host, sought)
+        for address in ADDRESS.findall(answer.headers)
     ):
         yield "link"
     try:
-        told = orjson.loads(answer.body)
+        address = orjson.loads(answer.body)
     except orjson.JSONDecodeError:
         yield from _match_body(answer, sought)
         return
-    for key, value, beside in _iterate_leaves(told):
+    for key, value, beside in _iterate_leaves(address):
         if not beside and answer.platform == sought.platform and (kind := _match_field(key, value, answer, sought)):
             yield kind
         yield from _match_text(value, sought)
 
 
-def _iterate_leaves(told: Any) -> Iterator[tuple[str, str, bool]]:
+def _iterate_leaves(root: Any) -> Iterator[tuple[str, str, bool]]:
     """Yield the texts and whole numbers of JSON: (key, value, whether it is part of a place, a topic or the like)."""
-    stack: list[tuple[str, Any, bool]] = [("", told, False)]
+    stack: list[tuple[str, Any, bool]] = [("", root, False)]
     while stack:
         key, value, beside = stack.pop()
         if isinstance(value, dict):
@@ -212,8 +213,8 @@ def _iterate_leaves(told: Any) -> Iterator[tuple[str, str, bool]]:
             yield key, str(value), beside
 
 
-def _iterate_objects(told: Any) -> Iterator[dict[str, Any]]:
-    stack = [told]
+def _iterate_objects(root: Any) -> Iterator[dict[str, Any]]:
+    stack = [root]
     while stack:
         value = stack.pop()
         if isinstance(value, dict):
@@ -243,9 +244,9 @@ def _is_account_field(key: str) -> bool:
     return key.endswith(("account_id", "account_ids"))
 
 
-def _match_text(told: str, sought: SearchKeys) -> Iterator[str]:
+def _match_text(escaped: str, sought: SearchKeys) -> Iterator[str]:
     """Yield the kinds of matches in any text, HTML or not."""
-    text = unescape(told) if "&" in told else told
+    text = unescape(escaped) if "&" in escaped else escaped
     if has_mention(text, sought.names) or ("<" in text and has_mention(TAG.sub("", text), sought.names)):
         yield "text"
     if ":" in text or "/" in text:
@@ -273,10 +274,10 @@ def _match_body(answer: OriginalAnswer, sought: SearchKeys) -> Iterator[str]:
     """Yield the kinds of matches in a body that is no JSON: a page of the web, or an answer that was cut."""
     body = answer.body
     yield from _match_text(body, sought)
-    targets = (unescape(told.strip("\"'")) for told in ATTRIBUTE.findall(body))
-    for told in targets:
+    targets = (unescape(attribute.strip("\"'")) for attribute in ATTRIBUTE.findall(body))
+    for attribute in targets:
         with suppress(ValueError):
-            if _is_linked(urljoin(answer.url, told.strip()), sought):
+            if _is_linked(urljoin(answer.url, attribute.strip()), sought):
                 yield "link"
     if answer.platform != sought.platform or find_platform_facts(answer.platform).pages:
         return
@@ -297,26 +298,26 @@ def _is_asked_about(answer: OriginalAnswer, sought: SearchKeys) -> bool:
         parts = urlsplit(answer.url)
     except ValueError:
         return True  # it cannot be told
-    path = [unquote(told) for told in parts.path.split("/")]
+    path = [unquote(part) for part in parts.path.split("/")]
     if not sought.keys.isdisjoint(path) or _is_numbered(parts.path, answer.host, sought):
         return True
-    named = (told for before, told in pairwise(path) if before == "username")
-    return any(told.lower() in sought.names for told in named) or any(
+    named = (part for before, part in pairwise(path) if before == "username")
+    return any(part.lower() in sought.names for part in named) or any(
         _is_sought_parameter(name, value, answer, sought) for name, value in parse_qsl(parts.query)
     )
 
 
 def _is_sought_parameter(name: str, value: str, answer: OriginalAnswer, sought: SearchKeys) -> bool:
     if name in ASKED_TEXTS:
-        spoken = {told.lower().rstrip(END) for told in OPERATOR.findall(value)}
+        spoken = {word.lower().rstrip(END) for word in OPERATOR.findall(value)}
         return not spoken.isdisjoint({key.lower() for key in sought.accounts}) or any(_match_text(value, sought))
-    told = {one.strip() for one in (*value.split(","), value)}
+    word = {one.strip() for one in (*value.split(","), value)}
     if name in ASKED_NAMES:
-        names = {one.removeprefix("@").lower() for one in told}
+        names = {one.removeprefix("@").lower() for one in word}
         names |= {f"{one}@{answer.host}" for one in names if name == "acct" and "@" not in one}
         if not names.isdisjoint(sought.accounts):
             return True
     ids = ID_KEY.search(name) or name in ASKED_NAMES or name.startswith("uri")
-    return (bool(ids) and not told.isdisjoint(sought.keys)) or any(
-        _is_linked(one, sought) for one in told if ":" in one
+    return (bool(ids) and not word.isdisjoint(sought.keys)) or any(
+        _is_linked(one, sought) for one in word if ":" in one
     )

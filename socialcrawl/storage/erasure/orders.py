@@ -122,13 +122,13 @@ def _add_result(order: ErasureOrder, text: str, compliance: str | None) -> None:
     if compliance is None:
         raise SettingsError("this is the result of a compliance job: say of which with --compliance users or posts.")
     try:
-        told: Any = orjson.loads(text)
+        record: Any = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise SettingsError(f"no JSON ({error}).") from error
-    key, reason = told.get("id"), told.get("reason") or "unknown"
+    key, reason = record.get("id"), record.get("reason") or "unknown"
     if not isinstance(key, str | int) or not isinstance(reason, str) or not str(key).isdecimal():
         raise SettingsError("a result has an id and a reason.")
-    if told.get("action") != "delete":
+    if record.get("action") != "delete":
         order.passed += 1  # the platform asks for nothing that a store could do
     elif reason == GEO:
         order.places.add((compliance.removesuffix("s"), str(key)))

@@ -165,8 +165,8 @@ class PageRedaction:
     def _find_short_names(self, page: Page, gone: ForgottenKeys) -> set[str]:
         """Return what the posts that mention somebody who was forgotten may call them for short."""
         theirs = [m for m in page.mentions if gone.has_account(m.who)] if self._facts.short_names else []
-        told = shorten_names(m.who.username for m in theirs if m.who.username)
-        return told | set(self._read_reasons(SHORT, sorted(find_names(page.posts[m.post].text for m in theirs))))
+        names = shorten_names(m.who.username for m in theirs if m.who.username)
+        return names | set(self._read_reasons(SHORT, sorted(find_names(page.posts[m.post].text for m in theirs))))
 
     def _list_pages(self, page: Page) -> list[str]:
         """Return the addresses to which pages of the web link: ids of accounts."""
@@ -227,9 +227,9 @@ class PageRedaction:
 
 
 def _is_forgotten(row: PostRow, gone: ForgottenKeys) -> bool:
-    whole = row.id in gone.posts or row.id in gone.aged
+    is_gone = row.id in gone.posts or row.id in gone.aged
     theirs = row.repost_of in gone.posts or is_owned(row.repost_of, gone.users, gone.names)
-    return whole or row.author in gone.users or theirs
+    return is_gone or row.author in gone.users or theirs
 
 
 def _redact_post(row: PostRow, gone: ForgottenKeys, *, cited: bool) -> PostRow:

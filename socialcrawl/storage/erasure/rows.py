@@ -33,8 +33,8 @@ def cut_references(connection: Connection) -> int:
     ids = select(gone_post.c.id)
     cut = {name: case((post.c[name].in_(ids), null()), else_=post.c[name]) for name in REFERENCES}
     number = change_rows(connection, update(post).where(_make_reference_condition()).values(cut | {"original": null()}))
-    told = update(post).where(post.c.original.is_not(None), post.c.id.in_(_select_naming_posts()))
-    carry_out(connection, told.values(original=None))
+    statement = update(post).where(post.c.original.is_not(None), post.c.id.in_(_select_naming_posts()))
+    carry_out(connection, statement.values(original=None))
     return number
 
 
@@ -76,8 +76,8 @@ def replace_in_rows(connection: Connection, gone: ErasureTargets) -> int:
 def _replace_in_row(row: Any, names: Container[str], ids: Container[str]) -> tuple[Any, ...] | None:
     text = replace_names(row.text, names, ids)
     urls = remove_links(row.urls, names, ids)
-    told = row.original is not None and replace_names(row.original, names, ids) != row.original
-    if text == row.text and urls == row.urls and not told:
+    changes = row.original is not None and replace_names(row.original, names, ids) != row.original
+    if text == row.text and urls == row.urls and not changes:
         return None
     return text, urls, None, row.id
 
@@ -132,16 +132,16 @@ def remove_places(connection: Connection, order: ErasureOrder, platform: str) ->
     """Return the number of originals without their places now, and the ids of all posts whose places had to go."""
     users = [key for kind, key in order.places if kind == "user"]
     ids = [key for kind, key in order.places if kind == "post"]
-    whole = select(post.c.id, post.c.original)
-    written = whole.join(account, account.c.node == post.c.author).where(account.c.platform == platform)
+    query = select(post.c.id, post.c.original)
+    written = query.join(account, account.c.node == post.c.author).where(account.c.platform == platform)
     by_user = select_by_keys(connection, written, account.c.platform_id, sorted(users))
-    by_id = select_by_keys(connection, whole, post.c.id, sorted(ids))
+    by_id = select_by_keys(connection, query, post.c.id, sorted(ids))
     rows = {row.id: row.original for row in (*by_user, *by_id)}
     changed, places = [], {name for facts in list_platform_facts() for name in facts.places}
     for key, original in rows.items():
-        told = orjson.loads(original) if original else {}
-        if not places.isdisjoint(told):
-            left = {name: value for name, value in told.items() if name not in places}
+        values = orjson.loads(original) if original else {}
+        if not places.isdisjoint(values):
+            left = {name: value for name, value in values.items() if name not in places}
             changed.append((orjson.dumps(left).decode(), key))
     write_rows(make_update(connection, post, ("original",), "id"), changed)
     return len(changed), {*rows, *ids}
@@ -218,8 +218,8 @@ def replace_short_names(connection: Connection, gone: ErasureTargets) -> int:
 
 def _read_short_names(connection: Connection) -> dict[str, set[str]]:
     """Return the short forms of the forgotten that each post mentions."""
-    whole = select(mention.c.post, account.c.handle).join(account, account.c.node == mention.c.node)
-    theirs = whole.where(mention.c.node.in_(select(gone_node.c.node)), mention.c.post.not_in(select(gone_post.c.id)))
+    query = select(mention.c.post, account.c.handle).join(account, account.c.node == mention.c.node)
+    theirs = query.where(mention.c.node.in_(select(gone_node.c.node)), mention.c.post.not_in(select(gone_post.c.id)))
     found: dict[str, set[str]] = {}
     for key, handle in connection.execute(theirs):
         if (name := shorten_name(handle)) is not None:

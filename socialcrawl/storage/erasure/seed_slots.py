@@ -31,8 +31,8 @@ def remove_names(
         node: the node that a name stood for, None where none is known.
     """
     for section, lists in NAMING.items():
-        told = identity.get(section)
-        for key in lists if isinstance(told, dict) else ():
+        values = identity.get(section)
+        for key in lists if isinstance(values, dict) else ():
             names = identity[section].get(key) or []
             if any(_is_barred(name, barred) for name in names):
                 seats = [node(_normalize_name(name)) if _is_barred(name, barred) else name for name in names]
@@ -49,7 +49,7 @@ def keep_allowed(names: Sequence[Seat], barred: Collection[str]) -> list[Seat]:
 def list_names(identity: dict[str, Any]) -> list[str]:
     """Return all names of settings or an identity, in lower case."""
     sections = ((identity.get(section), lists) for section, lists in NAMING.items())
-    lists = (told.get(key) or [] for told, keys in sections if isinstance(told, dict) for key in keys)
+    lists = (part.get(key) or [] for part, keys in sections if isinstance(part, dict) for key in keys)
     return [_normalize_name(name) for names in lists for name in names if isinstance(name, str)]
 
 
@@ -96,8 +96,8 @@ def read_seeds(
         usernames: the seeds as the campaign file names them, forgotten ones included or not.
         barred: those of them that were forgotten, in lower case.
     """
-    told = connection.execute(select(campaign.c.identity).where(campaign.c.id == number)).scalar_one()
-    held = (orjson.loads(told).get("seeds") or {}).get("usernames") or []
+    identity = connection.execute(select(campaign.c.identity).where(campaign.c.id == number)).scalar_one()
+    held = (orjson.loads(identity).get("seeds") or {}).get("usernames") or []
     names, had = _map_names(usernames, barred), _map_names(held, barred)
     left = [seat for seat in held if seat is not None and (isinstance(seat, int) or _normalize_name(seat) in names)]
     return [*left, *(name for name in usernames if not _is_barred(name, barred) and _normalize_name(name) not in had)]
@@ -109,8 +109,8 @@ def clear_seeds(connection: Connection, gone: ErasureTargets) -> set[int]:
     for row in connection.execute(select(campaign).where(campaign.c.platform == gone.platform)).all():
         values = {}
         for name in ("settings", "identity"):
-            told = orjson.loads(getattr(row, name))
-            if (new := remove_names(told, gone.names, gone.owners.get)) is not told:
+            old = orjson.loads(getattr(row, name))
+            if (new := remove_names(old, gone.names, gone.owners.get)) is not old:
                 values[name] = orjson.dumps(new).decode()
         if values:
             carry_out(connection, update(campaign).where(campaign.c.id == row.id).values(values))
@@ -121,8 +121,8 @@ def clear_seeds(connection: Connection, gone: ErasureTargets) -> set[int]:
 
 def _clear_versions(connection: Connection, number: int, gone: ErasureTargets) -> None:
     for one in connection.execute(select(version).where(version.c.campaign == number)).all():
-        told = orjson.loads(one.settings)
-        if (new := remove_names(told, gone.names, gone.owners.get)) is not told:
+        values = orjson.loads(one.settings)
+        if (new := remove_names(values, gone.names, gone.owners.get)) is not values:
             mine = (version.c.campaign == number) & (version.c.number == one.number)
             carry_out(connection, update(version).where(mine).values(settings=orjson.dumps(new).decode()))
 

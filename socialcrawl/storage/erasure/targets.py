@@ -145,8 +145,8 @@ def _find_owners(connection: Connection, gone: ErasureTargets, names: dict[str, 
 def _find_aliases(connection: Connection, ours: Select[Any], nodes: list[int]) -> list[tuple[int, Any]]:
     """Return accounts that turned out to be one of `nodes` when they were asked, each with that one."""
     texts = [str(SameAs(Node(node))) for node in nodes]
-    told = select_by_keys(connection, select(outcome.c.missing, outcome.c.node), outcome.c.missing, texts)
-    same = {row.node: int(row.missing.removeprefix(SAME_AS)) for row in told}
+    rows = select_by_keys(connection, select(outcome.c.missing, outcome.c.node), outcome.c.missing, texts)
+    same = {row.node: int(row.missing.removeprefix(SAME_AS)) for row in rows}
     return [(same[row.node], row) for row in select_by_keys(connection, ours, account.c.node, list(same))]
 
 

@@ -82,10 +82,10 @@ def remove_links(listed: str | None, names: Container[str], ids: Container[str] 
 
 def _iterate_spellings(written: str) -> Iterator[str]:
     """Yield the names that the letters behind an @ may spell, the whole first; marks at its end are the sentence's."""
-    whole = written.rstrip(".@-")
-    if whole:
-        yield whole
-    if (plain := PLAIN.match(whole)) and plain[1] != whole:
+    bare = written.rstrip(".@-")
+    if bare:
+        yield bare
+    if (plain := PLAIN.match(bare)) and plain[1] != bare:
         yield plain[1]
 
 

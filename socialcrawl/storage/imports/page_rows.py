@@ -13,7 +13,7 @@ from sqlalchemy import Connection, select
 from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.engine.model import AccountRow, Page, Reason, Who
-from socialcrawl.storage import answers
+from socialcrawl.storage import answer_packing
 from socialcrawl.storage.database.address import find_address
 from socialcrawl.storage.database.bulk import Lookup, make_update, match_keys
 from socialcrawl.storage.database.trouble import convert_error
@@ -170,7 +170,7 @@ class PostImport:
         everyone = [*found.named, *authors, *(mention.who for mention in page.mentions)]
         numbers = self._nodes.number(everyone, self.now)
         numbers |= {Who(row.author, None): numbers[who] for row, who in zip(page.posts, authors, strict=True)}
-        pairs = answers.collect_mentions(page, numbers)
+        pairs = answer_packing.collect_mentions(page, numbers)
         fresh = self._find_new(page)
         places = {place: i for i, place in enumerate(fresh)}
         new = Page([page.posts[place] for place in fresh], [page.hits[place] for place in fresh])

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy import BigInteger, Column, Connection, MetaData, Table, Text, exists, insert, literal, select, update
 
 from socialcrawl.engine.model import Who
-from socialcrawl.storage.answers import Mentioned
+from socialcrawl.storage.answer_packing import Mentioned
 from socialcrawl.storage.database.bulk import Lookup, make_insert, make_update, match_keys
 from socialcrawl.storage.imports.parsed_page import ParsedPage
 from socialcrawl.storage.schema.tables import mention, post

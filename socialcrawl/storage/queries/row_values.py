@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row
 
 from socialcrawl.engine.model import Act, Answer, Node, Pick, Reply, ReplyKind, parse_time
 from socialcrawl.graph.graph import COLUMNS
-from socialcrawl.storage import answers
+from socialcrawl.storage import answer_packing
 
 KINDS = {kind.value: kind for kind in ReplyKind}  # a restart looks up a million; ReplyKind(text) takes 10 times as long
 
@@ -28,7 +28,7 @@ def parse_pick(row: Row[Any], columns: Sequence[str] = COLUMNS) -> Pick:
 
 def parse_reply(row: Row[Any]) -> Reply:
     """Return the reply of a settled row of table `request`, its answer reduced to counts."""
-    date, limits = answers.parse_headers(row.headers)
+    date, limits = answer_packing.parse_headers(row.headers)
     return Reply(
         KINDS.get(row.kind) or ReplyKind(row.kind),
         parse_time(row.arrived_at),

@@ -6,7 +6,7 @@ import pytest
 from x_crawls import TOKEN_ENV
 
 from socialcrawl.campaign.credentials import open_access
-from socialcrawl.campaign.settings import checked
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.x.applications import find_number
 
@@ -50,7 +50,7 @@ def tokens_of_people(monkeypatch):
 def opened(base, *envs, **source):
     tokens = [{"env": env, "kind": "user" if isinstance(env, list) or "USER" in env else "app"} for env in envs]
     given = {"name": "a", "topic": {"keywords": ["x"]}, "source": {"base_url": base, "tokens": tokens, **source}}
-    return open_access(checked(given, "test"), base, lease=False)
+    return open_access(check_settings(given, "test"), base, lease=False)
 
 
 SECOND_USER = ["K", "K_SECRET", "ACCESS2", "ACCESS_SECRET2"]

@@ -14,7 +14,7 @@ from x_crawls import TOKEN, campaign_of, crawl, posts_file, rows
 from socialcrawl.campaign.build import build
 from socialcrawl.campaign.keywords import AS_OPTIONS, check_keywords, find_questionable
 from socialcrawl.campaign.plan import make_plan
-from socialcrawl.campaign.settings import checked, read
+from socialcrawl.campaign.settings import check_settings, read
 from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock.server import serve_in_thread
@@ -71,7 +71,7 @@ PLATFORMS = {
 def settings_of(*keywords, platform="x", **more):
     name, source = PLATFORMS[platform]
     base = {} if platform == "web" else {"base_url": "http://127.0.0.1:9"}
-    return checked(
+    return check_settings(
         {
             "name": "mine",
             "topic": {"keywords": list(keywords)},

@@ -7,7 +7,7 @@ import pytest
 from commands import campaign_file, demo_with_seeds, socialcrawl
 
 from socialcrawl.campaign.plan import make_plan
-from socialcrawl.campaign.settings import checked, read
+from socialcrawl.campaign.settings import check_settings, read
 from socialcrawl.errors import HeldError, SettingsError
 from socialcrawl.storage.database.lease import Lease
 
@@ -121,7 +121,9 @@ def test_a_keyword_that_is_a_query_is_answered_with_how_to_write_it(tmp_path):
         assert "drought)" not in said.replace(query, "")
     assert 'keywords = ["climate", "iran"]' in refused(tmp_path, 'keywords = ["(climate OR iran)"]')
     make_plan(
-        checked({"name": "a", "topic": {"keywords": ["more or less"]}, "source": {"base_url": "http://[::1]"}}, "a")
+        check_settings(
+            {"name": "a", "topic": {"keywords": ["more or less"]}, "source": {"base_url": "http://[::1]"}}, "a"
+        )
     )
 
 
@@ -167,7 +169,7 @@ def test_run_without_a_token_asks_for_the_token_before_it_speaks_of_the_cost(tmp
 
 
 def test_counts_of_a_campaign_that_is_done_are_not_announced(tmp_path, capsys, monkeypatch):
-    from socialcrawl.cli.render import quote
+    from socialcrawl.cli.commands import quote
     from socialcrawl.cli.render.console import make_console
 
     file = campaign_file(tmp_path, "http://127.0.0.1:9")
@@ -192,7 +194,9 @@ def test_every_kind_of_campaign_has_a_template(tmp_path, kind, platform):
 def test_a_section_of_another_kind_is_refused_as_a_whole_and_not_key_by_key(tmp_path):
     given = {"name": "a", "kind": "track", "topic": {"keywords": ["sky"]}}
     with pytest.raises(SettingsError) as found:
-        checked({**given, "refresh": dict.fromkeys(["target", "expansion", "recrawl", "p", "window"], "x")}, "a.toml")
+        check_settings(
+            {**given, "refresh": dict.fromkeys(["target", "expansion", "recrawl", "p", "window"], "x")}, "a.toml"
+        )
     assert str(found.value).splitlines() == [
         'a.toml: [refresh] belongs to kind = "refresh": write that above [topic], or remove [refresh].'
     ]

@@ -8,7 +8,7 @@ import traceback
 import pytest
 
 from socialcrawl.campaign.pasted_secrets import find_secrets
-from socialcrawl.campaign.settings import checked, read, stored
+from socialcrawl.campaign.settings import check_settings, load_stored, read
 from socialcrawl.errors import SettingsError
 
 SECRETS = {
@@ -66,7 +66,7 @@ def test_a_secret_gets_one_answer_wherever_it_stands(name, place, caplog):
     secret = SECRETS[name]
     caplog.set_level(logging.DEBUG)
     with pytest.raises(SettingsError, match="looks like a token or a password") as refused:
-        checked({**LEAST, **PLACES[place](secret)}, "mine.toml")
+        check_settings({**LEAST, **PLACES[place](secret)}, "mine.toml")
     told = shown(refused.value) + caplog.text
     assert not [piece for piece in pieces(secret) if piece in told]
     assert len(str(refused.value).splitlines()) == 1
@@ -82,7 +82,7 @@ def test_the_answer_names_the_place_and_what_the_platform_wants():
     ):
         source = {"platform": platform, "token": SECRETS[name]}
         with pytest.raises(SettingsError) as refused:
-            checked({**LEAST, "source": source}, "mine.toml")
+            check_settings({**LEAST, "source": source}, "mine.toml")
         assert str(refused.value).startswith("mine.toml: [source] token holds")
         assert wanted in str(refused.value)
 
@@ -101,7 +101,7 @@ ADDRESSES = {
 @pytest.mark.parametrize("name", ADDRESSES)
 def test_an_address_that_is_a_secret_gets_the_one_answer(name):
     with pytest.raises(SettingsError, match="holds what looks like a token or a password") as refused:
-        checked({**LEAST, **ADDRESSES[name]()}, "mine.toml")
+        check_settings({**LEAST, **ADDRESSES[name]()}, "mine.toml")
     assert SHORT not in shown(refused.value)
     assert len(str(refused.value).splitlines()) == 1
     wanted = "webhook_env =" if "[notify]" in str(refused.value) else "token_env ="
@@ -119,7 +119,7 @@ def test_an_address_without_a_password_is_no_secret():
     }
     assert not list(find_secrets(given | {"database": "postgresql://me:hunter2@db.example/crawl"}))
     with pytest.raises(SettingsError, match="put it into PGPASSWORD"):
-        checked({**LEAST, "database": "postgresql://me:hunter2@db.example/crawl"}, "mine.toml")
+        check_settings({**LEAST, "database": "postgresql://me:hunter2@db.example/crawl"}, "mine.toml")
 
 
 FOUR = ["API key", "API key secret", "access token", "access token secret"]
@@ -136,7 +136,7 @@ FOUR = ["API key", "API key secret", "access token", "access token secret"]
 )  # fmt: skip
 def test_the_four_secrets_of_oauth_get_one_answer_that_names_their_keys(source, named):
     with pytest.raises(SettingsError) as refused:
-        checked({**LEAST, "source": source}, "mine.toml")
+        check_settings({**LEAST, "source": source}, "mine.toml")
     (line,) = str(refused.value).splitlines()
     assert line.startswith(f"mine.toml: {named} what looks like tokens or passwords.")
     assert "put each into an environment variable of its own, and only the names of these here: " in line
@@ -146,7 +146,7 @@ def test_the_four_secrets_of_oauth_get_one_answer_that_names_their_keys(source, 
 def test_secrets_that_belong_to_different_places_get_an_answer_each():
     given = {"source": {"token": SECRETS["API key"], "contact": SECRETS["session of Bluesky"]}}
     with pytest.raises(SettingsError) as refused:
-        checked({**LEAST, **given, "notify": {"webhook_env": "https://hooks.example/x"}}, "mine.toml")
+        check_settings({**LEAST, **given, "notify": {"webhook_env": "https://hooks.example/x"}}, "mine.toml")
     lines = str(refused.value).splitlines()
     assert [line.split(" holds")[0] for line in lines] == [
         "mine.toml: [source] token", "mine.toml: [source] contact", "mine.toml: [notify] webhook_env",
@@ -168,20 +168,20 @@ def test_a_key_is_called_a_key_and_a_section_a_section(given, named):
     secret = SECRETS["API key"]
     text = json.dumps({**LEAST, **given}).replace('"S"', json.dumps(secret))
     with pytest.raises(SettingsError) as refused:
-        checked(json.loads(text), "mine.toml")
+        check_settings(json.loads(text), "mine.toml")
     assert str(refused.value).startswith(f"mine.toml: {named} ")
 
 
 @pytest.mark.parametrize("key", ["token", "password", "bearer_token", "api_key", "client_secret"])
 def test_a_key_that_wants_a_secret_is_answered_so_whatever_stands_behind_it(key):
     with pytest.raises(SettingsError, match="A token stays out of this file") as refused:
-        checked({**LEAST, "source": {key: SHORT}}, "mine.toml")
+        check_settings({**LEAST, "source": {key: SHORT}}, "mine.toml")
     assert SHORT not in shown(refused.value)
 
 
 def test_a_variable_that_is_none_is_told_in_one_line_without_the_insides_of_the_program():
     with pytest.raises(SettingsError) as refused:
-        checked({**LEAST, "source": {"tokens": [{"env": WRONG}]}}, "mine.toml")
+        check_settings({**LEAST, "source": {"tokens": [{"env": WRONG}]}}, "mine.toml")
     assert str(refused.value) == (
         "mine.toml: [source] tokens.0.env: write the name of an environment variable, never the token itself."
     )
@@ -217,9 +217,9 @@ def test_what_people_write_into_campaign_files_is_taken_for_no_secret(text):
 
 def test_a_command_may_say_what_it_wants_and_a_database_is_read_as_it_is():
     command = ["curl", SECRETS["token of Mastodon"]]
-    assert checked({**LEAST, "notify": {"command": command}}, "mine.toml").notify.command == command
-    old = checked(LEAST, "mine.toml").model_dump(mode="json") | {"topic": {"keywords": [SECRETS["API key"]]}}
-    assert stored(old, "a.db").topic.keywords == [SECRETS["API key"]]
+    assert check_settings({**LEAST, "notify": {"command": command}}, "mine.toml").notify.command == command
+    old = check_settings(LEAST, "mine.toml").model_dump(mode="json") | {"topic": {"keywords": [SECRETS["API key"]]}}
+    assert load_stored(old, "a.db").topic.keywords == [SECRETS["API key"]]
 
 
 @pytest.mark.parametrize("name", SECRETS)

@@ -3,7 +3,7 @@
 import pytest
 
 from socialcrawl.campaign.plan import make_plan
-from socialcrawl.campaign.settings import checked
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.registry import find_platform
 
@@ -50,7 +50,7 @@ def test_what_is_no_account_of_bluesky_is_refused_with_what_to_write(given, said
 def listed(*lists):
     given = {"name": "a", "topic": {"keywords": ["sun"]}, "source": {"platform": "bluesky"}, "seeds": {"search": False}}
     given["seeds"]["lists"] = list(lists)
-    return make_plan(checked(given, "a.toml")).queries
+    return make_plan(check_settings(given, "a.toml")).queries
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from x_crawls import TOKEN_ENV
 
 from socialcrawl.campaign.plan import make_plan
-from socialcrawl.campaign.settings import checked, read
+from socialcrawl.campaign.settings import check_settings, read
 from socialcrawl.cli.commands.init import write_campaign_file
 from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.facts import BUILT_IN
@@ -17,7 +17,7 @@ def meant(platform, named=(), **sections):
     given["seeds"] = {"usernames": list(named)}
     for name, values in sections.items():
         given[name] = {**given.get(name, {}), **values}
-    return make_plan(checked(given, "a.toml"))
+    return make_plan(check_settings(given, "a.toml"))
 
 
 def test_every_platform_is_asked_as_its_file_says():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from socialcrawl.campaign.plan import THREADS, make_plan
 from socialcrawl.campaign.policies import load_policy
 from socialcrawl.campaign.schedule import Schedule, parse_cron
-from socialcrawl.campaign.settings import Settings, checked, stored
+from socialcrawl.campaign.settings import Settings, check_settings, load_stored
 from socialcrawl.crawls.collect.make import make_shadows
 from socialcrawl.engine.model import parse_time
 from socialcrawl.errors import SettingsError
@@ -28,12 +28,12 @@ def refusal(*keys, value, **more):
     else:
         given[keys[0]] = {**given.get(keys[0], {}), keys[1]: value}
     with pytest.raises(SettingsError) as error:
-        checked(given, FILE)
+        check_settings(given, FILE)
     return str(error.value)
 
 
 def test_what_is_not_said_has_a_default():
-    found = checked(LEAST, FILE)
+    found = check_settings(LEAST, FILE)
     assert (found.seed, found.database, found.crawl.estimator, found.crawl.switch_after) == (
         1,
         Path("socialcrawl.db"),
@@ -49,7 +49,7 @@ def test_what_is_not_said_has_a_default():
 
 def test_a_seed_that_was_forgotten_has_left_a_number_in_stored_settings():
     kept = {**LEAST, "seeds": {"search": False, "usernames": ["ann", 77, "bob"]}}
-    assert stored(kept, "the database").seeds.usernames == ["ann", "bob"]
+    assert load_stored(kept, "the database").seeds.usernames == ["ann", "bob"]
     assert kept["seeds"]["usernames"] == ["ann", 77, "bob"]
 
 
@@ -166,7 +166,7 @@ def test_a_base_url_that_two_programs_could_read_differently_is_refused(url):
     "url", ["https://api.x.com", "http://127.0.0.1:8000", "http://[::1]:80/x", "http://localhost/a/b/"]
 )
 def test_a_base_url_may_have_a_port_and_a_path(url):
-    assert checked({**LEAST, "source": {"base_url": url}}, FILE).source.base_url == url
+    assert check_settings({**LEAST, "source": {"base_url": url}}, FILE).source.base_url == url
 
 
 def test_the_nearest_estimator_is_named():
@@ -175,7 +175,7 @@ def test_the_nearest_estimator_is_named():
 
 def test_every_wrong_key_has_its_own_line():
     with pytest.raises(SettingsError) as error:
-        checked({"seed": -1, "crawl": {"stepz": 1}, "topic": {"keywords": ["a"]}}, FILE)
+        check_settings({"seed": -1, "crawl": {"stepz": 1}, "topic": {"keywords": ["a"]}}, FILE)
     lines = str(error.value).splitlines()
     assert len(lines) == 3
     assert any("name is missing: `socialcrawl init`" in line for line in lines)
@@ -201,7 +201,7 @@ KEYS = sorted(
 @settings(max_examples=many(100), deadline=None)
 def test_any_toml_is_accepted_or_refused_with_a_sentence(given):
     try:
-        checked(LEAST | given, FILE)
+        check_settings(LEAST | given, FILE)
     except SettingsError as error:
         told = str(error)
     else:
@@ -245,12 +245,12 @@ def test_the_policy_of_x_is_that_of_its_table_of_limits():
 )
 def test_a_budget_that_is_none_is_refused(budget, said):
     with pytest.raises(SettingsError, match=said):
-        checked(LEAST | {"budget": budget}, FILE)
+        check_settings(LEAST | {"budget": budget}, FILE)
 
 
 def test_tokens_are_named_by_their_variables():
     tokens = [{"env": "A"}, {"env": ["K", "KS", "U", "US"]}]
-    found = checked(LEAST | {"source": {"tokens": tokens}}, FILE).source.tokens
+    found = check_settings(LEAST | {"source": {"tokens": tokens}}, FILE).source.tokens
     assert [(token.name, token.speaks) for token in found] == [("A", "app"), ("U", "user")]
 
 
@@ -266,7 +266,7 @@ def test_tokens_are_named_by_their_variables():
 )
 def test_a_token_that_is_none_is_refused_with_its_place(token, said):
     with pytest.raises(SettingsError) as error:
-        checked(LEAST | {"source": {"tokens": [{"env": "A"}, token]}}, FILE)
+        check_settings(LEAST | {"source": {"tokens": [{"env": "A"}, token]}}, FILE)
     assert said in str(error.value)
     assert "[source] tokens.1" in str(error.value)
 
@@ -289,7 +289,7 @@ PASTED = "AAAA1234567%2FsecretThatWasPastedHere"
 )
 def test_a_token_that_was_pasted_into_the_file_is_refused_and_not_shown(source):
     with pytest.raises(SettingsError) as error:
-        checked(LEAST | {"source": source}, FILE)
+        check_settings(LEAST | {"source": source}, FILE)
     assert PASTED not in str(error.value)
     assert "AAAAAAAA" not in str(error.value)
     assert "[source]" in str(error.value)
@@ -297,7 +297,7 @@ def test_a_token_that_was_pasted_into_the_file_is_refused_and_not_shown(source):
 
 def test_token_env_and_tokens_are_not_named_together():
     with pytest.raises(SettingsError, match="keep one of the two"):
-        checked(LEAST | {"source": {"token_env": "A", "tokens": [{"env": "B"}]}}, FILE)
+        check_settings(LEAST | {"source": {"token_env": "A", "tokens": [{"env": "B"}]}}, FILE)
 
 
 HOOK = "https://hooks.example.com/T0/B1/verysecret"
@@ -316,7 +316,7 @@ HOOK = "https://hooks.example.com/T0/B1/verysecret"
 )
 def test_an_address_that_was_pasted_into_the_file_is_refused_and_not_shown(notify):
     with pytest.raises(SettingsError) as error:
-        checked(LEAST | {"notify": notify}, FILE)
+        check_settings(LEAST | {"notify": notify}, FILE)
     assert "verysecret" not in str(error.value)
     assert "notify" in str(error.value)
 
@@ -334,7 +334,7 @@ def test_an_address_that_was_pasted_into_the_file_is_refused_and_not_shown(notif
 )
 def test_keys_that_contradict_each_other_are_named_with_their_section(section, given, said):
     with pytest.raises(SettingsError) as error:
-        checked({"name": "mine", "topic": {"keywords": ["sky"]}, section: given}, FILE)
+        check_settings({"name": "mine", "topic": {"keywords": ["sky"]}, section: given}, FILE)
     assert str(error.value).startswith(f"{FILE}: [{section}]: ")
     assert said in str(error.value)
     assert len(str(error.value).splitlines()) == 1
@@ -353,11 +353,11 @@ def test_keys_that_contradict_each_other_are_named_with_their_section(section, g
 )
 def test_an_instant_may_be_written_in_every_way_that_toml_has_and_is_the_same(written, until):
     topic = tomllib.loads(f'keywords = ["sky"]\nfrom = 2026-11-01\nuntil = {written}')
-    found = checked(LEAST | {"topic": topic}, FILE)
+    found = check_settings(LEAST | {"topic": topic}, FILE)
     told = found.model_dump(mode="json")["topic"]
     assert (told["from"], told["until"]) == ("2026-11-01T00:00:00Z", until)
     assert found.topic.span == (1_793_491_200.0, parse_time(until))
-    again = checked(LEAST | {"topic": told}, "the database")  # as `explain` reads it
+    again = check_settings(LEAST | {"topic": told}, "the database")  # as `explain` reads it
     assert again == found
 
 
@@ -365,7 +365,7 @@ OLD = {"keywords": ["sky"], "patterns": []}
 
 
 def identity(**sections):
-    return checked(LEAST | sections, FILE).identity(["ann"])
+    return check_settings(LEAST | sections, FILE).identity(["ann"])
 
 
 def test_a_campaign_that_was_begun_before_there_were_these_keys_is_still_the_same():
@@ -395,25 +395,25 @@ def test_what_history_rests_on_belongs_to_the_identity_and_what_does_not_does_no
 
 
 def test_a_refresh_rate_may_be_left_to_the_program():
-    assert checked(LEAST | {"crawl": {"refresh_rate": "auto"}}, FILE).crawl.together is None
-    assert checked(LEAST | {"crawl": {"refresh_rate": 4}}, FILE).crawl.together == 4
-    assert make_plan(checked(LEAST | {"crawl": {"refresh_rate": "auto"}}, FILE)).shape.flight == THREADS
-    assert make_plan(checked(LEAST | {"crawl": {"refresh_rate": 4}}, FILE)).shape.flight == 4
+    assert check_settings(LEAST | {"crawl": {"refresh_rate": "auto"}}, FILE).crawl.together is None
+    assert check_settings(LEAST | {"crawl": {"refresh_rate": 4}}, FILE).crawl.together == 4
+    assert make_plan(check_settings(LEAST | {"crawl": {"refresh_rate": "auto"}}, FILE)).shape.flight == THREADS
+    assert make_plan(check_settings(LEAST | {"crawl": {"refresh_rate": 4}}, FILE)).shape.flight == 4
 
 
 def test_shadows_are_estimators_of_their_own():
-    found = checked(LEAST | {"crawl": {"shadows": ["bfs", "nh-e-max", "lnh-sum"]}}, FILE)
+    found = check_settings(LEAST | {"crawl": {"shadows": ["bfs", "nh-e-max", "lnh-sum"]}}, FILE)
     made = make_shadows(found)
     assert list(made) == ["bfs", "nh-e-max", "lnh-sum"]
     assert all(one is not another for one, another in zip(made.values(), make_shadows(found).values(), strict=True))
-    assert make_shadows(checked(LEAST, FILE)) == {}
+    assert make_shadows(check_settings(LEAST, FILE)) == {}
     with pytest.raises(SettingsError):
-        make_shadows(checked(LEAST | {"crawl": {"shadows": ["sklearn.linear_model.Nothing"]}}, FILE))
+        make_shadows(check_settings(LEAST | {"crawl": {"shadows": ["sklearn.linear_model.Nothing"]}}, FILE))
 
 
 def test_the_schedule_of_a_file_is_that_of_the_plan():
     given = {"cron": "0 3 * * *", "between": "22:00-06:00", "timezone": "Europe/Berlin", "lasting": "90m"}
-    found = make_plan(checked(LEAST | {"schedule": given}, FILE)).schedule
+    found = make_plan(check_settings(LEAST | {"schedule": given}, FILE)).schedule
     assert found == Schedule(parse_cron("0 3 * * *"), None, (1320, 360), "Europe/Berlin", 5400.0)
-    assert make_plan(checked(LEAST, FILE)).schedule == Schedule()
-    assert make_plan(checked(LEAST | {"schedule": {"continuous": True}}, FILE)).schedule == Schedule()
+    assert make_plan(check_settings(LEAST, FILE)).schedule == Schedule()
+    assert make_plan(check_settings(LEAST | {"schedule": {"continuous": True}}, FILE)).schedule == Schedule()

@@ -10,7 +10,7 @@ from commands import socialcrawl
 from x_crawls import TOKEN_ENV, TOPIC, campaign_of, crawl, posts
 
 from socialcrawl.campaign.plan import make_plan
-from socialcrawl.campaign.settings import checked, read
+from socialcrawl.campaign.settings import check_settings, read
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.system.files import find_folder
@@ -36,7 +36,7 @@ REFUSED = "would be sent unencrypted to {} *, where anyone on the way can read i
 def campaign(base_url, **source):
     seeds = {"search": False, "usernames": ["https://example.org/"]} if source["platform"] == "web" else {}
     told = {"name": "a", "topic": {"keywords": ["sky"]}, "seeds": seeds, "budget": {"max_money": 1.0}}
-    return checked(told | {"source": {"base_url": base_url, **source}}, "a.toml")
+    return check_settings(told | {"source": {"base_url": base_url, **source}}, "a.toml")
 
 
 def file_of(place, url=ELSEWHERE, more=""):

@@ -11,7 +11,7 @@ from commands import socialcrawl
 from jsonschema import Draft202012Validator
 from rich.console import Console
 
-from socialcrawl.campaign.settings import Settings, checked
+from socialcrawl.campaign.settings import Settings, check_settings
 from socialcrawl.cli.commands.check import check, make_schema
 from socialcrawl.cli.commands.init import write_campaign_file
 from socialcrawl.errors import SettingsError
@@ -86,7 +86,7 @@ def test_what_the_schema_refuses_the_program_refuses_too(change):
     validator = Draft202012Validator(make_schema())
     assert list(validator.iter_errors(GOOD | change)) != []
     with pytest.raises(SettingsError):
-        checked(GOOD | change, "test")
+        check_settings(GOOD | change, "test")
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_the_examples_of_the_page_are_valid():
     blocks = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
     assert len(blocks) >= 3
     for block in blocks:
-        checked({"name": "a", "topic": {"keywords": ["sky"]}} | tomllib.loads(block), "docs/campaigns.md")
+        check_settings({"name": "a", "topic": {"keywords": ["sky"]}} | tomllib.loads(block), "docs/campaigns.md")
 
 
 def test_every_setting_is_described_for_whoever_hovers_over_it():

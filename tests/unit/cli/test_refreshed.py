@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from socialcrawl.cli.commands.report import collect_knowledge
 from socialcrawl.cli.definitions.datasets import import_, order
 from socialcrawl.cli.render.refresh_report import draw, show
-from socialcrawl.crawls.refresh.active_estimate import format_percent
+from socialcrawl.crawls.refresh.active_estimate import format_percent_floor
 from socialcrawl.crawls.refresh.report import plan_probes as next_of
 from socialcrawl.crawls.refresh.report import slice_tests
 from socialcrawl.crawls.reporting import report
@@ -85,7 +85,7 @@ def test_a_report_counts_tests_and_estimates_how_many_are_alive(kind, tmp_path):
         assert f"active in all: about {found.known.value:,.0f} ({found.known.low:,.0f} to " in shown
         assert f"by the {hits} found and 20 accounts drawn at random\n" in shown
         assert (
-            f"found so far: about 33.3% of them ({format_percent(found.known.share_low)} to 100%, 95% interval)"
+            f"found so far: about 33.3% of them ({format_percent_floor(found.known.share_low)} to 100%, 95% interval)"
             in shown
         )
         assert f"for each active account found so far: {20 / hits:,.2f} tests\n" in shown

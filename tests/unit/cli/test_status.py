@@ -13,7 +13,7 @@ from stores import opened
 from tiny_town import BEGIN, SETTINGS
 from typer.testing import CliRunner
 
-from socialcrawl.campaign.settings import checked
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.cli.main import app
 from socialcrawl.storage import daemons
 from socialcrawl.storage.campaigns import ensure_campaign
@@ -142,7 +142,7 @@ def write_files(folder, **keywords):
         text = f'name = "one"\ndatabase = "one.db"\n[topic]\nkeywords = ["{keyword}"]\n'
         (folder / f"{name}.toml").write_text(text, "utf-8")
     given = {"name": "one", "database": str(folder / "one.db"), "topic": {"keywords": [next(iter(keywords.values()))]}}
-    return checked(given, "test")
+    return check_settings(given, "test")
 
 
 def states_of(folder):

@@ -15,7 +15,7 @@ import pytest
 from http_server import QuietHandler, serving
 from test_daemon_notices import FOREST, NOW
 
-from socialcrawl.campaign.settings import checked
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.cli.commands.check import check
 from socialcrawl.cli.commands.daemon import _make_notices
 from socialcrawl.cli.render.console import make_console
@@ -276,7 +276,7 @@ def settings(tmp_path):
     import tomllib
 
     (tmp_path / "forest.toml").write_text(FILE, "utf-8")
-    return checked(tomllib.loads(FILE), tmp_path / "forest.toml")
+    return check_settings(tomllib.loads(FILE), tmp_path / "forest.toml")
 
 
 def test_a_campaign_file_names_the_variable_that_holds_the_addresses(settings, monkeypatch, log):

@@ -18,8 +18,8 @@ from x_crawls import crawl, posts, rows
 
 from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.policies import load_policy
+from socialcrawl.cli.campaign_quotes import make_campaign_quote
 from socialcrawl.cli.commands.check import check
-from socialcrawl.cli.commands.quote import make_campaign_quote
 from socialcrawl.cli.render.quote import show
 from socialcrawl.crawls.refresh.crawl import Refresh
 from socialcrawl.crawls.refresh.rules import RefreshRules

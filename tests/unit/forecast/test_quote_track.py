@@ -15,7 +15,7 @@ from test_track_campaign import crawled, earlier, posts_file, tracking
 from x_crawls import rows
 
 from socialcrawl.campaign.plan import make_plan
-from socialcrawl.cli.commands.quote import make_campaign_quote, read_knowledge
+from socialcrawl.cli.campaign_quotes import make_campaign_quote, read_knowledge
 from socialcrawl.cli.render.quote import build_object, show
 from socialcrawl.forecast.expected import ASSUMED, FULL, STORED, TypicalNeeds, estimate_likely
 from socialcrawl.forecast.quote import bound_requests, make_quote

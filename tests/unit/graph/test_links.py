@@ -8,17 +8,17 @@ from hypothesis import strategies as st
 from stores import AT, a_store, one, rows, save, timeline
 from tiny_town import BEGIN, SETTINGS, close, stored
 
-from socialcrawl.campaign.settings import checked
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.engine.model import Mention, Node, Page, Pick, PostRow, Request, Who, format_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.relevance import Links, compute_worth, count_within
 from socialcrawl.platforms.node_reading import Reading
+from socialcrawl.storage.answer_reuse import AnswerReuse
 from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.erasure.forgetting import forget
 from socialcrawl.storage.erasure.orders import read_order
 from socialcrawl.storage.retopic import recount_topic
 from socialcrawl.storage.sql_store import SqlStore
-from socialcrawl.storage.stored_answers import AnswerReuse
 
 ANN, BOB, EVE, DAN = (Who(str(i), name) for i, name in enumerate(["ann", "bob", "eve", "dan"], 1))
 TALKS = {"mentions": 1, "replies": 3, "reposts": 0}
@@ -259,7 +259,7 @@ def test_links_cannot_change_under_a_campaign_that_goes_on(place, database):
 
 
 def a_file(links):
-    return checked({"name": "a", "topic": {"keywords": ["sun"]}, "crawl": {"links": links}}, "a.toml")
+    return check_settings({"name": "a", "topic": {"keywords": ["sun"]}, "crawl": {"links": links}}, "a.toml")
 
 
 def test_a_page_that_was_written_anew_counts_as_it_is_now(database, place):

@@ -13,13 +13,13 @@ from tiny_town import BEGIN, SETTINGS, close, stored
 from socialcrawl.engine.model import Mention, Node, Outcome, Page, Pick, PostRow, Reason, Request, Who, format_time
 from socialcrawl.graph.relevance import Links, compute_worth
 from socialcrawl.platforms.node_reading import Reading
+from socialcrawl.storage.answer_reuse import AnswerReuse
 from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.erasure.forgetting import forget
 from socialcrawl.storage.erasure.orders import read_order
 from socialcrawl.storage.reread import PickReadings
 from socialcrawl.storage.retopic import recount_topic
 from socialcrawl.storage.sql_store import SqlStore
-from socialcrawl.storage.stored_answers import AnswerReuse
 
 TARGETS = [Who(str(100 + i), f"target{i}") for i in range(4)]
 WEIGHTS = {"mention": "mentions", "reply": "replies", "repost": "reposts", "quote": "quotes"}

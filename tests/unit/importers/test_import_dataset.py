@@ -14,7 +14,7 @@ from pyarrow import parquet
 from refresh_campaigns import brought, graph_of, revived, sites_of, written
 from stores import a_database, failing
 
-from socialcrawl.campaign.settings import checked
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
 from socialcrawl.storage.database.lease import Lease
 from socialcrawl.storage.erasure.tombstones import make_digest, put_tombstones
@@ -258,7 +258,7 @@ def test_a_missing_file_and_a_damaged_parquet_are_said(tmp_path):
 
 
 def test_only_a_campaign_that_refreshes_takes_a_dataset(tmp_path):
-    collecting = checked({"name": "c", "topic": {"keywords": ["a"]}}, "test")
+    collecting = check_settings({"name": "c", "topic": {"keywords": ["a"]}}, "test")
     with a_database("sqlite") as connection, pytest.raises(SettingsError, match='kind = "refresh"'):
         brought(connection, written(tmp_path / "a", "1\n"), settings=collecting)
 

@@ -27,7 +27,7 @@ from stores import a_database, failing, opened
 from test_fold import state
 from tiny_town import BEGIN, Clock, Wire, parts_of, person, posts_of
 
-from socialcrawl.campaign.settings import checked
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.crawls.seeds import Seeds
@@ -48,7 +48,7 @@ BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 
 
 def mine(**more):
-    return checked({"name": "mine", "topic": {"keywords": [WORD]}, **more}, "test")
+    return check_settings({"name": "mine", "topic": {"keywords": [WORD]}, **more}, "test")
 
 
 def store_of(connection, settings):

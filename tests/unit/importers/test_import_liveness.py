@@ -8,7 +8,7 @@ from refresh_campaigns import brought, found_of, graph_of, judged, revived, writ
 from stores import a_database, failing, opened
 from typer.testing import CliRunner
 
-from socialcrawl.campaign.settings import checked
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.cli.definitions.datasets import import_
 from socialcrawl.engine.model import Node, Outcome, Pick, SameAs, format_time
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
@@ -138,7 +138,7 @@ def test_those_only_linked_to_are_tested_where_they_belong_to_the_dataset(tmp_pa
 
 def crawled(connection):
     """An earlier campaign of X: ann and bob were read, cyd is gone, dan was only linked to, eve is another ann."""
-    settings = checked({"name": "old", "topic": {"keywords": ["sky"]}}, "test")
+    settings = check_settings({"name": "old", "topic": {"keywords": ["sky"]}}, "test")
     store = SqlStore(
         connection, ensure_campaign(connection, settings.model_dump(mode="json"), settings.identity([]), NOW), "x"
     )

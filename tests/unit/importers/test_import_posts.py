@@ -32,7 +32,7 @@ from import_files import (
 from shared_data import needed
 from stores import a_database
 
-from socialcrawl.campaign.settings import checked
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.errors import PostsFileError
 from socialcrawl.formats.lines import LineErrors
 from socialcrawl.graph.relevance import Topic
@@ -45,7 +45,7 @@ LATER = NOW + 1e6
 
 
 def campaign(**more):
-    return checked({"name": "mine", "topic": {"keywords": [WORD]}, **more}, "test")
+    return check_settings({"name": "mine", "topic": {"keywords": [WORD]}, **more}, "test")
 
 
 def expected(posts):

@@ -10,7 +10,7 @@ from tiny_town import Clock, Wire, close, parts_of, person, stored
 
 from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.policies import load_policy
-from socialcrawl.campaign.settings import checked
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node, Pick, Who
 from socialcrawl.errors import SettingsError
@@ -102,7 +102,7 @@ def test_a_crawl_goes_around_the_excluded(tmp_path):
 
 
 def settings_of(**sections):
-    return checked({"name": "a", "topic": {"keywords": ["sky"]}, **sections}, "mine.toml")
+    return check_settings({"name": "a", "topic": {"keywords": ["sky"]}, **sections}, "mine.toml")
 
 
 @pytest.mark.parametrize("name", ["News_Bot", "@news_bot"])

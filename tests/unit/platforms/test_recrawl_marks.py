@@ -33,7 +33,7 @@ from socialcrawl.platforms.node_reading import Reading
 from socialcrawl.platforms.x import source as x
 from socialcrawl.platforms.x.source import XSource, make_time_bounds
 from socialcrawl.platforms.x.vocabulary import TWEET
-from socialcrawl.storage import answers
+from socialcrawl.storage import answer_packing as answers
 
 FLAKES = {"x": x.SNOWFLAKES, "mastodon": mastodon.SNOWFLAKES}
 BOTH = pytest.mark.parametrize("name", FLAKES)

@@ -26,10 +26,10 @@ from socialcrawl.engine.model import (
 )
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.ratelimit.policy import Tariff
+from socialcrawl.storage.answer_reuse import AnswerReuse
 from socialcrawl.storage.memory_store import MemoryStore
 from socialcrawl.storage.queries.summary import summarize_campaign
 from socialcrawl.storage.sql_store import SqlStore
-from socialcrawl.storage.stored_answers import AnswerReuse
 from socialcrawl.storage.writes import CampaignWriter
 
 HOUR = 3600.0

@@ -13,7 +13,7 @@ from test_settings import FILE
 from x_crawls import campaign_of, crawl, posts, rows
 
 from socialcrawl.campaign.build import build
-from socialcrawl.campaign.settings import checked, read
+from socialcrawl.campaign.settings import check_settings, read
 from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
@@ -322,7 +322,7 @@ def test_what_scikit_learn_will_refuse_to_learn_with_is_refused_at_the_start(wha
 @pytest.mark.parametrize("name", ["xgboost.XGBRegressor", "linear_model.SGDRegressor"])
 def test_a_campaign_file_that_names_something_else_is_refused_with_its_place(name):
     with pytest.raises(SettingsError, match=re.escape(f"{FILE}: [crawl] estimator = '{name}': unknown estimator")):
-        checked({"name": "a", "topic": {"keywords": ["x"]}, "crawl": {"estimator": name}}, FILE)
+        check_settings({"name": "a", "topic": {"keywords": ["x"]}, "crawl": {"estimator": name}}, FILE)
 
 
 def test_a_campaign_with_a_wrong_regressor_is_refused_before_anything_is_asked(tmp_path):

@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 from x_crawls import crawl, rows
 
 from socialcrawl.campaign.plan import make_plan
-from socialcrawl.campaign.settings import checked, read, stored
+from socialcrawl.campaign.settings import check_settings, load_stored, read
 from socialcrawl.cli.commands.init import write_campaign_file
+from socialcrawl.cli.commands.quote import show_quote
 from socialcrawl.cli.main import app
-from socialcrawl.cli.render.quote import show_quote
 from socialcrawl.crawls.refresh.datasheet import tell_choice
 from socialcrawl.crawls.refresh.make import make_refresh
 from socialcrawl.errors import SettingsError
@@ -60,7 +60,7 @@ def site():
 def pages_tested(url, folder, **refresh):
     settings = refreshing(url, folder / "a.db", WEB.source)
     given = settings.model_dump(mode="json", include={"name", "kind", "database", "source", "limits"})
-    settings = checked({**given, "database": str(folder / "a.db"), "refresh": refresh}, "test")
+    settings = check_settings({**given, "database": str(folder / "a.db"), "refresh": refresh}, "test")
     bring(settings, written(folder / "old.csv", edges([WEB.called(name) for name in [*PAGES, "Nobody"]])))
     assert crawl(settings)[0].kind == "done"
     return {WEB.person(name): found for name, found in found_in(folder / "a.db").items()}
@@ -170,7 +170,9 @@ def test_a_topic_and_seeds_are_refused_where_nothing_would_come_of_them(sections
     assert str(error.value).startswith(f'test: [{section}] has no effect where kind = "refresh"')
     assert str(error.value).endswith("remove it.")
     given = revived().model_dump(mode="json")
-    assert stored({**given, **sections}, "test").refresh == revived().refresh, "what is stored can be read all the same"
+    assert load_stored({**given, **sections}, "test").refresh == revived().refresh, (
+        "what is stored can be read all the same"
+    )
 
 
 def test_a_quote_promises_no_answers_of_before_to_a_test(tmp_path):
@@ -185,13 +187,13 @@ def test_a_quote_promises_no_answers_of_before_to_a_test(tmp_path):
         heard = Heard()
         more = {"topic": {"keywords": ["sky"]}} if kind == "collect" else {}
         given = {"name": "a", "kind": kind, "database": str(tmp_path / "a.db"), "crawl": {"steps": 300}, **more}
-        show_quote(checked({**given, "budget": {"max_money": 5.0}}, "test"), heard, count=False, as_json=False)
+        show_quote(check_settings({**given, "budget": {"max_money": 5.0}}, "test"), heard, count=False, as_json=False)
         assert ("cost nothing" in "\n".join(heard.lines)) == promised
 
 
 @AND_THE_WEB
 def test_the_smallest_request_of_a_campaign_without_seeds_is_known_or_there_is_none(on):
-    meant = make_plan(checked({"name": "a", "kind": "refresh", "source": dict(on.source)}, "test"))
+    meant = make_plan(check_settings({"name": "a", "kind": "refresh", "source": dict(on.source)}, "test"))
     assert (meant.queries, meant.usernames) == ([], [])
     request = meant.platform.probe(meant.terms, meant.queries, meant.usernames)
     assert (request is None) == (on.name == "web")
@@ -201,7 +203,7 @@ def test_the_smallest_request_of_a_campaign_without_seeds_is_known_or_there_is_n
 def test_a_refresh_that_is_billed_wants_a_bound_of_money_as_tests_read_no_posts():
 
     def guarded(**budget):
-        make_plan(checked({"name": "a", "kind": "refresh", "budget": budget}, "a.toml")).guard()
+        make_plan(check_settings({"name": "a", "kind": "refresh", "budget": budget}, "a.toml")).guard()
 
     for budget in ({}, {"max_posts": 100}, {"max_nodes": 100}):
         with pytest.raises(SettingsError, match=r"\$0\.010 for each account that is tested. Set max_money"):

@@ -16,7 +16,7 @@ from socialcrawl.crawls.refresh.active_estimate import (
     bound_below,
     compute_tail,
     estimate,
-    format_percent,
+    format_percent_floor,
     judge,
 )
 from socialcrawl.crawls.refresh.liveranks import DYNAMIC, LiveRanks
@@ -250,4 +250,4 @@ def test_a_verdict_says_what_it_goes_by(stop, found, reached, doubted, words):
     ("share", "shown"), [(0.9, "90%"), (0.89999, "89.9%"), (0.995, "99.5%"), (1.0, "100%"), (0.0, "0%"), (0.07, "7%")]
 )
 def test_a_share_is_rounded_down(share, shown):
-    assert format_percent(share) == shown
+    assert format_percent_floor(share) == shown

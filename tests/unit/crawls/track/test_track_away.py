@@ -13,7 +13,7 @@ from test_track_campaign import LIMIT, crawled
 from time_graphs import Timed, answer, drive, tell, track
 from x_crawls import posts_file, rows
 
-from socialcrawl.campaign.settings import checked
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.crawls.track.target import Target
 from socialcrawl.crawls.track.tracked_graph import CRAWLED, FRONTIER
 from socialcrawl.crawls.track.visit_policies import PolicyMixture
@@ -414,7 +414,9 @@ def test_trees_hold_what_is_known_now_after_every_visit_and_loss(setup):
 )
 def test_a_campaign_says_when_the_lost_are_tried_again(given, seconds):
     assert (
-        checked({"name": "a", "kind": "track", "topic": {"keywords": ["sky"]}, "track": given}, "a").track.absence
+        check_settings(
+            {"name": "a", "kind": "track", "topic": {"keywords": ["sky"]}, "track": given}, "a"
+        ).track.absence
         == seconds
     )
 
@@ -422,7 +424,9 @@ def test_a_campaign_says_when_the_lost_are_tried_again(given, seconds):
 @pytest.mark.parametrize("given", ["", "14", "soon", "always", 14, True])
 def test_what_is_no_span_of_time_is_refused(given):
     with pytest.raises(SettingsError, match="again"):
-        checked({"name": "a", "kind": "track", "topic": {"keywords": ["sky"]}, "track": {"again": given}}, "a.toml")
+        check_settings(
+            {"name": "a", "kind": "track", "topic": {"keywords": ["sky"]}, "track": {"again": given}}, "a.toml"
+        )
 
 
 def fault(mock, kind, names):

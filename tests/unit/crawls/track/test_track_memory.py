@@ -12,10 +12,10 @@ from test_track_campaign import LIMIT, crawled, earlier, tracking
 from time_graphs import Timed, answer, drive, tell, track
 from x_crawls import rows
 
-from socialcrawl.campaign.settings import checked
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.crawls.reporting import report as report_of
 from socialcrawl.crawls.track.make import make_target
-from socialcrawl.crawls.track.report import make_crawl
+from socialcrawl.crawls.track.report import rebuild_track
 from socialcrawl.crawls.track.snapshot import collect_standings
 from socialcrawl.crawls.track.target import Target
 from socialcrawl.crawls.track.tracked_graph import COLUMNS, CRAWLED, FRONTIER
@@ -406,7 +406,7 @@ def test_what_a_campaign_stands_at_after_a_stop_is_what_its_whole_history_folds_
     with closing(connect(path)) as connection:
         traces = CampaignTraces(connection)
         report, whole = report_of(traces), traces.read_campaign(None)
-        folded, plain = (make_crawl(tracking(mock.url, path, 25, **some), traces, whole) for some in (levers, {}))
+        folded, plain = (rebuild_track(tracking(mock.url, path, 25, **some), traces, whole) for some in (levers, {}))
         for crawl in (folded, plain):
             crawl.fold(traces.read_history(whole, COLUMNS))
     stored = rows(path, "select node, importance, history from standing order by node")
@@ -432,7 +432,7 @@ def test_what_a_campaign_stands_at_after_a_stop_is_what_its_whole_history_folds_
 )
 def test_a_campaign_says_what_is_remembered_and_where_cash_leans(given, wanted):
     settings = {"name": "a", "kind": "track", "topic": {"keywords": ["sky"]}, "track": given}
-    target = make_target(checked(settings, "a.toml"))
+    target = make_target(check_settings(settings, "a.toml"))
     assert (target.memory, target.lean, target.extra) == wanted
     assert target.cash
 
@@ -452,7 +452,7 @@ def test_a_campaign_says_what_is_remembered_and_where_cash_leans(given, wanted):
 )
 def test_what_cannot_be_remembered_or_leaned_to_is_said(given, said):
     with pytest.raises(SettingsError) as error:
-        checked({"name": "a", "kind": "track", "topic": {"keywords": ["sky"]}, "track": given}, "a.toml")
+        check_settings({"name": "a", "kind": "track", "topic": {"keywords": ["sky"]}, "track": given}, "a.toml")
     assert said in str(error.value)
 
 

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 from test_explain import crawled, rows, settings_of, write
 
-from socialcrawl.campaign.settings import checked, read
+from socialcrawl.campaign.settings import check_settings, read
 from socialcrawl.cli.render.track_report import show, show_visits
 from socialcrawl.crawls.collect.explain import list_unread_seeds
 from socialcrawl.crawls.track.report import RankedAccount, TrackReport, Visit, VisitHistory, VisitYield
@@ -137,7 +137,7 @@ def test_a_seed_that_was_read_once_is_not_unread_and_accounts_are_missing_once_f
 
 def refused(**sections):
     with pytest.raises(SettingsError) as error:
-        checked({"name": "a", "topic": {"keywords": ["sky"]}, "kind": "track", **sections}, "a.toml")
+        check_settings({"name": "a", "topic": {"keywords": ["sky"]}, "kind": "track", **sections}, "a.toml")
     return str(error.value)
 
 
@@ -160,7 +160,7 @@ def test_cash_that_leans_where_nobody_goes_by_cash_is_refused():
     assert "[track]: lean = -0.5 moves cash, by which nobody is chosen here: remove it" in said
     for choice in ({"target": "importance"}, {"expansion": "opic"}, {"recrawl": "opic"}):
         given = {"name": "a", "topic": {"keywords": ["sky"]}, "kind": "track", "track": {"lean": -0.5, **choice}}
-        assert checked(given, "a.toml").track.lean == -0.5
+        assert check_settings(given, "a.toml").track.lean == -0.5
 
 
 def test_the_rehearsal_of_the_page_fits_together(tmp_path):

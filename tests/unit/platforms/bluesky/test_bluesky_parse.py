@@ -236,7 +236,7 @@ def test_members_actors_and_follows_are_accounts_in_order_each_once():
 def test_a_feed_is_read_to_the_bound_by_what_the_account_wrote_or_reposted():
     def reaches(*items, begin="2026-01-10T00:00:00Z"):
         whole = [item if "post" in item else {"post": item} for item in items]
-        return parse.reaches({"feed": whole}, did("ann"), parse.parse_instant(begin).timestamp())
+        return parse.reaches({"feed": whole}, did("ann"), parse.parse_moment(begin).timestamp())
 
     old, new = "2026-01-01T00:00:00Z", "2026-01-20T00:00:00Z"
     assert reaches(post("ann", at=new), post("ann", at=old))

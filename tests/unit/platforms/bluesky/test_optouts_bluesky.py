@@ -15,7 +15,7 @@ from test_mock_world import START, posts_of
 from x_crawls import crawl, rows
 
 from socialcrawl.campaign.policies import load_policy
-from socialcrawl.campaign.settings import checked
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.engine.model import PUT_OFF, Answer, Node, Pick, Reply, Request, Who
 from socialcrawl.mock.names import is_chosen
 from socialcrawl.mock.server import serve_in_thread
@@ -68,7 +68,7 @@ def campaign(mock, database, **sections):
     for name, values in sections.items():
         given[name] = {**given.get(name, {}), **values} if isinstance(values, dict) else values
     given["source"] = {**SOURCE, "base_url": mock.url, **given.get("source", {})}
-    return checked(given, "test")
+    return check_settings(given, "test")
 
 
 def authors(mock, database):
@@ -123,7 +123,7 @@ def test_an_old_dataset_loses_who_opted_out(mock, tmp_path):
         "kind": "refresh",
         "refresh": {"rank": "pa", "z": 20, "active": "exists"},
     }
-    settings = checked({**given, "source": {**SOURCE, "base_url": mock.url}}, "test")
+    settings = check_settings({**given, "source": {**SOURCE, "base_url": mock.url}}, "test")
     edges = "".join(f"{mock.handles[a]},{mock.handles[b]}\n" for a, b in pairwise(PEOPLE))
     with opened(database) as connection:
         brought(connection, written(tmp_path / "old.csv", f"source,target\n{edges}"), settings=settings)

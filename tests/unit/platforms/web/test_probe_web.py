@@ -28,9 +28,9 @@ from socialcrawl.platforms.http_client import HttpAnswer
 from socialcrawl.platforms.unreachable_hosts import DOWN, NOWHERE
 from socialcrawl.platforms.web.classify import says_not_found
 from socialcrawl.platforms.web.source import NO_HEAD, WebSource
+from socialcrawl.storage.answer_reuse import AnswerReuse
 from socialcrawl.storage.memory_store import MemoryStore
 from socialcrawl.storage.sql_store import SqlStore
-from socialcrawl.storage.stored_answers import AnswerReuse
 
 HOST, NOW = "http://wiki.example", 5.0
 PICK = Pick(7, Node(3), "probe")

@@ -15,9 +15,9 @@ from socialcrawl.lab.instant import make_parts
 from socialcrawl.mock.service import MockResponse
 from socialcrawl.platforms.web.source import WebSource
 from socialcrawl.ratelimit.policy import Endpoint, Policy, Rule
+from socialcrawl.storage.answer_reuse import AnswerReuse
 from socialcrawl.storage.memory_store import MemoryStore
 from socialcrawl.storage.sql_store import SqlStore
-from socialcrawl.storage.stored_answers import AnswerReuse
 
 RULES = (Rule(1, 1.0, "sliding"),)
 POLICY = Policy(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialcrawl.campaign.settings import checked
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.errors import SettingsError
 from socialcrawl.storage.database.address import PostgresAddress, parse_address
 
@@ -64,13 +64,13 @@ def test_what_cannot_be_read_for_certain_is_refused_and_not_repeated(text):
         parse_address(text)
     assert HIDDEN not in str(error.value)
     with pytest.raises(SettingsError, match="database") as error:
-        checked(BASIC | {"database": text}, "test")
+        check_settings(BASIC | {"database": text}, "test")
     assert HIDDEN not in str(error.value)
 
 
 def test_a_password_is_refused_in_a_campaign_file():
     with pytest.raises(SettingsError, match="PGPASSWORD") as error:
-        checked(BASIC | {"database": f"postgresql://ann:{HIDDEN}@host/db"}, "test")
+        check_settings(BASIC | {"database": f"postgresql://ann:{HIDDEN}@host/db"}, "test")
     assert HIDDEN not in str(error.value)
 
 

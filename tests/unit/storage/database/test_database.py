@@ -15,7 +15,7 @@ from sqlalchemy import inspect
 from stores import AT, failing, mentioning, one, opened, profile, rows, save, users
 from tiny_town import BEGIN, Clock, Wire, close, parts_of, stored
 
-from socialcrawl.campaign.settings import checked
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Who
 from socialcrawl.errors import SettingsError, StoreError
@@ -152,7 +152,7 @@ def test_the_summary_counts_as_plain_python_does(place):
 
 def test_a_campaign_goes_on_only_with_the_settings_its_history_rests_on(place):
     def settings(**more):
-        made = checked({"name": "a", "topic": {"keywords": ["x"]}, "crawl": {"steps": 5}} | more, "test")
+        made = check_settings({"name": "a", "topic": {"keywords": ["x"]}, "crawl": {"steps": 5}} | more, "test")
         return made.model_dump(mode="json"), made.identity(made.seeds.usernames)
 
     with opened(place) as connection:

@@ -30,11 +30,11 @@ from tiny_town import close, posts_of
 from socialcrawl.engine.model import Mention, Node, Outcome, Page, Pick, PostRow, Request, SameAs, Who, format_time
 from socialcrawl.errors import StoreError
 from socialcrawl.ratelimit.policy import Tariff
+from socialcrawl.storage.answer_reuse import AnswerReuse
 from socialcrawl.storage.database.address import parse_address
 from socialcrawl.storage.erasure.forgetting import forget as carry_out
 from socialcrawl.storage.erasure.tombstones import find_forgotten, make_digest
 from socialcrawl.storage.ledger.charges import SqlCharges
-from socialcrawl.storage.stored_answers import AnswerReuse
 
 BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 

@@ -15,7 +15,7 @@ from sqlalchemy import Column, Connection, Select, literal_column, select
 from socialcrawl.engine.model import ANSWERED, Answer, Reason, Reply, ReplyKind, Request, Unavailable, Who, format_time
 from socialcrawl.graph.recount import Recount, find_repeats
 from socialcrawl.graph.relevance import Hits, Links
-from socialcrawl.storage import answers
+from socialcrawl.storage import answer_packing
 from socialcrawl.storage.database.bulk import Lookup, match_keys
 from socialcrawl.storage.link_weights import LinkWeigher, select_hit_columns
 from socialcrawl.storage.nodes import Nodes
@@ -70,7 +70,7 @@ class AnswerReuse:
     hours: float
     hits: Hits
     keep: bool = False
-    links: Links = answers.ALIKE
+    links: Links = answer_packing.ALIKE
 
 
 class StoredAnswers:
@@ -147,11 +147,11 @@ class StoredAnswers:
         if newest is None:
             return None
         (row,) = self._came.fetch_rows([newest.id])
-        page = answers.parse_page(row)  # None: the account is gone, or no page came
+        page = answer_packing.parse_page(row)  # None: the account is gone, or no page came
         kept = None if page is None else self._count(page, format_time(now), key)
         return None if kept is None else Reply(ReplyKind.HELD, now, kept, row.cursor, limits=[])
 
-    def _count(self, page: answers.StoredPage, now: str, asker: tuple[int, int]) -> Answer | None:
+    def _count(self, page: answer_packing.StoredPage, now: str, asker: tuple[int, int]) -> Answer | None:
         """Count a page anew and write its hits; None where some of it is not here any more."""
         counts = {key: self.reuse.hits(*fields) for key, *fields in self._texts.fetch_rows(page.ids)}
         named = list(dict.fromkeys([*(node for _, node in page.pairs), *page.found, *page.follows]))
