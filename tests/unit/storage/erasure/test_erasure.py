@@ -83,7 +83,7 @@ def test_any_people_and_posts_can_be_forgotten(people, authors, j):
         agrees(store, people, gone_posts(people, posts))
         once = everything(store)
         again = forgotten(store, *(person(number).id for number in sorted(people)), posts=sorted(posts))
-        assert again.nothing
+        assert again.is_empty
         assert everything(store) == once
         return close(store)
 
@@ -288,7 +288,7 @@ def test_what_was_fetched_long_ago_goes_and_its_accounts_stay_known(kind):
                 assert links == [(to, compute_worth(many)) for to, many in targets.items()]
         assert rows(store, "select why from tombstone group by why") == [("retain",)]
         assert rows(store, "select why from epoch order by number") == [("begun",), ("retain",)]
-        assert aged(store, middle).nothing
+        assert aged(store, middle).is_empty
         first = rows(store, "select max(first) from epoch")[0][0]
         close(store)
         store, _ = crawled(place, wire, steps=14)
