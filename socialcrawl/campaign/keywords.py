@@ -25,7 +25,7 @@ _OTHERS = (
 )
 OPERATORS = (
     (r"from", 'accounts to begin with go into usernames under [seeds], as usernames = ["{value}"]'),
-    (r"to|mentions|retweets_of", 'whom posts mention is a keyword with @, as "@{value}"'),
+    (r"to|mentions|retweets_of", 'accounts that posts mention are keywords with @, as "@{value}"'),
     (r"lang(?:uage)?", 'languages go into languages under [topic], as languages = ["{value}"]'),
     (r"url|domain", 'a link is written as its address, as "https://example.org/page"'),
     (r"(?:since|until|before|after|during)(?:_time|_id)?(?=:\d)", "times go into from and until under [topic]"),
@@ -88,7 +88,7 @@ def _find_reasons(keyword: str, form: KeywordForm) -> Iterator[str]:
         yield _explain_boolean(keyword, form)
     if re.match(r"https?://", stem, re.IGNORECASE):
         if plain_address(stem) is None:
-            yield 'begins as an address, and is none: write it in full, as "https://example.org/page"'
+            yield 'begins like an address, but is not one: write it in full, as "https://example.org/page"'
         return  # the rest of an address may have any sign
     if not is_searchable(stem):
         yield (

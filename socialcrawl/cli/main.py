@@ -148,7 +148,8 @@ def run(
     from socialcrawl.campaign.credentials import open_access  # noqa: PLC0415
     from socialcrawl.campaign.plan import make_plan  # noqa: PLC0415
     from socialcrawl.campaign.settings import read  # noqa: PLC0415
-    from socialcrawl.cli.campaign_quotes import confirm_cost, read_progress  # noqa: PLC0415
+    from socialcrawl.cli.campaign_quotes import read_progress  # noqa: PLC0415
+    from socialcrawl.cli.commands.quote import confirm_cost  # noqa: PLC0415
     from socialcrawl.cli.commands.run import INTERRUPTED, exit_process, run_campaign, show_ending  # noqa: PLC0415
     from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
 

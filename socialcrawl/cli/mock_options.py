@@ -86,7 +86,7 @@ def parse_limits(texts: Sequence[str]) -> dict[str, Any]:
         k, slash, period = rest.strip().partition("/")
         if name not in LIMITS or not (slash and k.isdecimal()):
             raise SettingsError(
-                f'--platform-limit {text!r} is none: write "bluesky 3000/5m", or one of {", ".join(LIMITS)} alike.'
+                f'--platform-limit {text!r} is not a limit: write "bluesky 3000/5m", or one of {", ".join(LIMITS)}.'
             )
         found[LIMITS[name]] = int(k)
         windows[name] = parse_seconds(period)

@@ -61,7 +61,7 @@ class NoticeAddress:
         self._pause = pause
         if self._service() is None:
             raise SettingsError(
-                "An address for notices is none that apprise knows, or lacks a part, or names a file: compare it with "
+                "An address for notices is unknown to apprise, or lacks a part, or names a file: compare it with "
                 "apprise's page on the service."
             )
 

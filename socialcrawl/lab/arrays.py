@@ -84,7 +84,7 @@ def read_offsets(path: Path, *pairs: tuple[str, str]) -> tuple[NDArray[np.int64]
         raise SettingsError(f"{path}: {names[0]} and {names[1]} are plain arrays with one dimension; write them again.")
     size = len(indptr) - 1
     if size < 1 or indptr[0] != 0 or indptr[-1] != len(indices) or (np.diff(indptr) < 0).any():
-        raise SettingsError(f"{path}: {names[0]} are no places in {names[1]}; write them again.")
+        raise SettingsError(f"{path}: {names[0]} do not index {names[1]}; write them again.")
     if len(indices) and not (indices.min() >= 0 and indices.max() < size):
         raise SettingsError(f"{path}: {names[1]} go to pages outside 0 to {size - 1}; write them again.")
     return indptr, indices

@@ -87,7 +87,7 @@ def refuse_changes(name: str, found: Sequence[SettingDifference], fixed: Collect
     change = (
         ""
         if any(_is_fixed(one, fixed) for one in found)
-        else " `socialcrawl run --change` goes on with the new ones (as a daemon does)."
+        else " `socialcrawl run --change` continues with the new ones (as a daemon does)."
     )
     raise SettingsError(
         f"The campaign {name!r} was begun in this database with other settings: {'; '.join(map(str, found))}. "

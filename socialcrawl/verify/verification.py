@@ -47,7 +47,7 @@ def _verify_campaign(connection: Opened, name: str, watch: Watch) -> CheckResult
         story = read_story(connection, name)
     except MALFORMED as error:
         raise StoreError(
-            f"The settings or accounts of the campaign {name!r} are none that socialcrawl stores ({error}): something "
+            f"The settings or accounts of campaign {name!r} are not as socialcrawl stores them ({error}): something "
             "else has written to the database. Verify a copy from before."
         ) from error
     decisions = check_decisions(connection, story, watch)

@@ -20,8 +20,8 @@ from x_crawls import TOKEN, TOPIC, campaign_of, crawl, posts, rows, scratch
 
 from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.policies import load_policy_file
-from socialcrawl.cli.campaign_quotes import confirm_cost, make_campaign_quote, read_knowledge, read_progress
-from socialcrawl.cli.commands.quote import show_quote
+from socialcrawl.cli.campaign_quotes import make_campaign_quote, read_knowledge, read_progress
+from socialcrawl.cli.commands.quote import confirm_cost, show_quote
 from socialcrawl.cli.post_counts import count_posts
 from socialcrawl.cli.render.quote import build_object, show
 from socialcrawl.errors import SettingsError, SourceError, StoreError

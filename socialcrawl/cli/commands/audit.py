@@ -275,7 +275,7 @@ def _make_gaps_table(title: str, gaps: Sequence[GroupGap], between: str, *, link
 def _describe_gap(one: AuditedDataset) -> Iterator[str]:
     found, outlook = one.found, one.outlook
     if not found.on_topic:
-        yield "it holds nobody on topic: how large the topic is cannot be said"
+        yield "it holds no account on topic: how large the topic is cannot be estimated"
     elif found.share.value == 0.0:
         yield "none of the sample are held: the topic is larger than can be said, or is another one"
     elif isnan(found.size.value):

@@ -220,7 +220,7 @@ def _run_erasure(where: DatabaseAddress, erasure: _Erasure, manner: ErasureOptio
         with open_database(where, create=False) as connection, show_progress("counting what would be forgotten"):
             found = execution.erase(connection, erasure.work, dry=True)
         if not manner.dry and (manner.as_json or not sys.stdin.isatty()):
-            raise SettingsError("What goes is gone for good: agree to it with --yes, or look first with --dry-run.")
+            raise SettingsError("An erasure cannot be undone: agree to it with --yes, or look first with --dry-run.")
         report = _name_by_kind(found, erasure.kind)
         if not manner.as_json:
             _print_report(report, erasure.more, replace(manner, dry=True))

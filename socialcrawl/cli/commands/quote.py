@@ -1,15 +1,21 @@
-"""The command `quote`: what a campaign will need and cost, before it begins."""
+"""The command `quote`: what a campaign will need and cost; and the confirmation of a run above a price."""
 
 import json
+import sys
+from math import inf
 
 from rich.console import Console
 
-from socialcrawl.campaign.plan import make_plan
+from socialcrawl.campaign.plan import Plan, make_plan
 from socialcrawl.campaign.settings import Settings
-from socialcrawl.cli.campaign_quotes import make_campaign_quote
+from socialcrawl.cli.campaign_quotes import compute_remaining_cost, make_campaign_quote
 from socialcrawl.cli.post_counts import count_posts, count_searches_left, has_begun
 from socialcrawl.cli.render import quote
 from socialcrawl.cli.render.console import Text
+from socialcrawl.engine.model import MILLS_PER_DOLLAR
+from socialcrawl.errors import SettingsError
+from socialcrawl.forecast.shape import CampaignProgress
+from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.text.terminal import write_error, write_json
 
 
@@ -41,3 +47,41 @@ def show_quote(settings: Settings, console: Console, *, count: bool, as_json: bo
         write_json(json.dumps(quote.build_object(plan, found)))
     else:
         quote.show(console, plan, found)
+
+
+def confirm_cost(plan: Plan, spent: CampaignProgress, console: Console, *, yes: bool, ask: bool = True) -> None:
+    """Ask a person to agree to what a run may still cost, unless it costs no more than confirm_above.
+
+    Args:
+        plan: the campaign.
+        spent: what it has spent already.
+        console: where a person is asked, if it is a terminal.
+        yes: whether they have agreed beforehand.
+        ask: whether a person may be asked at all.
+
+    Raises:
+        SettingsError: they have not, or nobody is there to be asked, or the campaign has no bound at all.
+    """
+    plan.guard()
+    settings, money = plan.settings, compute_remaining_cost(plan, spent)
+    if yes or not plan.billed or money <= settings.budget.confirm_above * MILLS_PER_DOLLAR:
+        return
+    price = "without bound" if money == inf else f"up to {format_dollars(round(money))}"
+    before = f" ({format_dollars(spent.money)} are spent already)" if spent.money else ""
+    what = f"This run may cost {price}{before} by the price table of {plan.policy.as_of}"
+    above = f"confirm_above = {settings.budget.confirm_above:g} dollars under [budget]"
+    if not (ask and console.is_terminal and sys.stdin is not None and sys.stdin.isatty()):
+        raise SettingsError(
+            f"{what}, which is more than {above}. Run `socialcrawl quote` with the same campaign file first, then "
+            "`socialcrawl run` with --yes. Nothing was sent, nothing was spent."
+        )
+    console.print(f"{what}.", soft_wrap=True)
+    if not _ask_consent(console):
+        raise SettingsError("Not confirmed: nothing was sent, nothing was spent.")
+
+
+def _ask_consent(console: Console) -> bool:
+    try:
+        return console.input("Continue? [y/N] ", markup=False).strip().lower() in ("y", "yes")
+    except EOFError:
+        return False

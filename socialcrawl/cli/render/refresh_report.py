@@ -66,7 +66,7 @@ def share_out(campaign: Path, workers: int, folder: Path, most: int | None, *, b
     with open_readable(settings.database) as connection:
         found = plan_probes(CampaignTraces(connection), settings, workers, most)
     if not found.nodes:
-        write_error(f"nobody is left to be tested: {found.why}")
+        write_error(f"no account is left to be tested: {found.why}")
         return
     if found.enough and not beyond:
         write_error(f"nothing was written: {found.enough}; with --beyond there are lists of what is left")
@@ -108,7 +108,7 @@ def _write(file: Path, found: ProbePlan, places: list[int]) -> None:
 
 def _make_statuses(found: RefreshReport) -> Table:
     random = found.rank == found.training == "random"
-    part = " (they are no random part of the dataset)" if found.left and not random else ""
+    part = " (they are not a random part of the dataset)" if found.left and not random else ""
     title = f"accounts tested by what was found{part}"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("", no_wrap=True)

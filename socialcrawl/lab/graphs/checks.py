@@ -101,7 +101,7 @@ def _check_weights(name: str, values: NDArray[np.float64]) -> None:
         what = "values" if name == "beta" else "weights"
         raise SettingsError(
             f"{name}[{at}] is {values[at]}; {what} are finite and not negative (0, or from {LEAST} to {MOST}): "
-            "mend that one, or scale all."
+            "fix that one, or scale all."
         )
 
 

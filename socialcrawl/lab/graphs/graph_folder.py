@@ -208,7 +208,7 @@ def _check_marker(folder: Path, graph: KnownGraph) -> None:
         marker = json.loads(read_text(folder / MARKER, most=MAX_MARKER))
         version, nodes, links, named = (marker.get(key) for key in ("version", "nodes", "links", "names"))
         if type(nodes) is not int or type(links) is not int or not 0 < nodes < 2**62 or not 0 <= links < 2**62:
-            raise ValueError("nodes and links are no numbers")
+            raise ValueError("nodes and links are not numbers")
     except (*BROKEN, AttributeError) as error:
         raise SettingsError(f"{folder / MARKER} is damaged; remove it, and the folder is checked instead.") from error
     if version != VERSION:

@@ -110,9 +110,7 @@ def _explain_limit(known: Sequence[Limit], now: float) -> Classification:
 
 def _explain_no_instance(message: str) -> Classification:
     """Classify a web site that is no instance, or a redirect: the name of an instance need not be where it is."""
-    return Classification(
-        ReplyKind.MISSING, f"the server is none that speaks as Mastodon does ({message})", NO_INSTANCE
-    )
+    return Classification(ReplyKind.MISSING, f"the server does not answer as Mastodon does ({message})", NO_INSTANCE)
 
 
 def _explain_no_json(asked: RequestContext) -> Classification:
@@ -130,7 +128,7 @@ def _explain_error_page(status: int, asked: RequestContext) -> Classification:
         return Classification(
             ReplyKind.BROKEN, f"{_explain_redirect(status)} is base_url right, and no proxy or log-in page between?"
         )
-    return Classification(ReplyKind.BROKEN, f"the answer is none of Mastodon's (HTTP {status}): is base_url right?")
+    return Classification(ReplyKind.BROKEN, f"the answer is not one of Mastodon's (HTTP {status}): check base_url")
 
 
 def _explain_redirect(status: int) -> str:
@@ -141,7 +139,7 @@ def _explain_closed(status: int, body: Any, message: str, asked: RequestContext)
     """Return what is shown to some people only, or not to a token like this."""
     if asked.home and body is None:
         return Classification(
-            ReplyKind.BROKEN, f"something before the instance turned us away (HTTP {status}): a proxy, or a firewall?"
+            ReplyKind.BROKEN, f"a server in front of the instance refused the request (HTTP {status}): a proxy?"
         )
     if asked.token and TOKEN.search(message):
         return Classification(

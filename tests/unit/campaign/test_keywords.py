@@ -26,7 +26,7 @@ REFUSED = {
     "#*": "no letter, digit or emoji",
     "\uff03": "no letter, digit or emoji",
     "...": "no letter, digit or emoji",
-    "http://": 'begins as an address, and is none: write it in full, as "https://example.org/page"',
+    "http://": 'begins like an address, but is not one: write it in full, as "https://example.org/page"',
     "https://*": "begins as an address",
     "https://exa mple.org/": "begins as an address",
     "from:nasa": 'keywords have no operators such as from:. Take it out; accounts to begin with go into usernames '

@@ -81,7 +81,8 @@ def test_a_report_counts_tests_and_estimates_how_many_are_alive(kind, tmp_path):
             in shown
         )
         assert f"20 were tested, {hits} are active, 40 are left" in shown
-        assert "accounts tested by what was found (they are no random part of the dataset)" in " ".join(shown.split())
+        words = " ".join(shown.split())
+        assert "accounts tested by what was found (they are not a random part of the dataset)" in words
         assert f"active in all: about {found.known.value:,.0f} ({found.known.low:,.0f} to " in shown
         assert f"by the {hits} found and 20 accounts drawn at random\n" in shown
         assert (
@@ -229,7 +230,7 @@ def test_two_rounds_of_map_and_reduce_go_through_files_alone(place):
         assert sorted(places) == list(range(1, size + 1))
         done = typed("import", *files, "--as", "liveness", "--campaign", "mine.toml")
         assert done.stderr == f"{size} tests are new in the campaign 'mine'\n"
-    assert "nobody is left to be tested: every node" in typed("order", "mine.toml", "--out", "three").stderr
+    assert "no account is left to be tested: every node" in typed("order", "mine.toml", "--out", "three").stderr
     assert not (place / "three").exists()
     with opened(place / "mine.db") as connection:
         assert report(CampaignTraces(connection)).known.found == len(alive)

@@ -227,7 +227,7 @@ def test_a_service_that_takes_too_long_is_left_and_said_once(log):
     ],
 )
 def test_what_is_no_address_or_names_a_file_is_refused_and_not_shown(address, capfd):
-    with pytest.raises(SettingsError, match="none that apprise knows, or lacks a part, or names a file") as error:
+    with pytest.raises(SettingsError, match="unknown to apprise, or lacks a part, or names a file") as error:
         NoticeAddress(address)
     assert TOPIC not in str(error.value)
     assert capfd.readouterr() == ("", "")
@@ -298,7 +298,7 @@ def test_a_daemon_says_what_is_wrong_with_the_addresses(settings, monkeypatch, l
     assert [line["event"] for line in log.lines()] == ["nobody can be told"] * 3
     unset, unknown, missing = (line["error"] for line in log.lines())
     assert "put it into the environment variable FOREST_NOTICES" in unset
-    assert "none that apprise knows" in unknown
+    assert "unknown to apprise" in unknown
     assert missing == "[notify] apprise_env needs apprise: pip install 'socialcrawl[notify]'."
     assert TOPIC not in log.getvalue()
 

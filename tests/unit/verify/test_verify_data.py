@@ -210,7 +210,7 @@ def test_values_that_differ_are_plain_numbers_and_words(value, said):
         ("update outcome set at = 'x' where n = 20", "rows: stored Invalid isoformat string"),
         ("update campaign set settings = '[]'", "rows: stored 'list' object"),
         ("update version set settings = '{'", "The settings or accounts of the campaign 'collected' are none"),
-        ("update outcome set missing = 'same-as:x' where n = 20", "are none that socialcrawl stores"),
+        ("update outcome set missing = 'same-as:x' where n = 20", "are not as socialcrawl stores them"),
     ],
 )
 def test_values_that_no_campaign_stores_are_told_too(lie, said, tmp_path):

@@ -353,7 +353,7 @@ def test_a_web_that_is_none_is_refused(tmp_path):
     ("arrays", "why"),
     [
         ({"offsets": np.arange(201), "targets": np.full(200, 200)}, "targets go to pages outside 0 to 199"),
-        ({"offsets": np.arange(201)[::-1], "targets": np.zeros(200, int)}, "offsets are no places in targets"),
+        ({"offsets": np.arange(201)[::-1], "targets": np.zeros(200, int)}, "offsets do not index targets"),
         ({"offsets": np.zeros((2, 2), int), "targets": np.zeros(0, int)}, "one dimension"),
     ],
 )

@@ -176,7 +176,7 @@ def test_a_web_graph_has_ranges_of_addresses_for_topics(tmp_path):
     [
         ({"offsets": np.arange(201)}, "needs the arrays"),
         ({"offsets": np.arange(201), "targets": np.full(200, 200)}, "outside 0 to 199"),
-        ({"offsets": np.arange(201), "targets": np.zeros(3, int)}, "no places"),
+        ({"offsets": np.arange(201), "targets": np.zeros(3, int)}, "offsets do not index targets"),
     ],
 )
 def test_a_broken_web_graph_is_refused(tmp_path, arrays, why):
