@@ -27,8 +27,8 @@ REFUSED = {
     "\uff03": "no letter, digit or emoji",
     "...": "no letter, digit or emoji",
     "http://": 'begins like an address, but is not one: write it in full, as "https://example.org/page"',
-    "https://*": "begins as an address",
-    "https://exa mple.org/": "begins as an address",
+    "https://*": "begins like an address",
+    "https://exa mple.org/": "begins like an address",
     "from:nasa": 'keywords have no operators such as from:. Take it out; accounts to begin with go into usernames '
     'under [seeds], as usernames = ["nasa"]',
     "climate lang:en": 'languages go into languages under [topic], as languages = ["en"]',
