@@ -209,7 +209,7 @@ def test_values_that_differ_are_plain_numbers_and_words(value, said):
         ("update request set post_ids = 'x' where posts > 0", "rows: stored"),
         ("update outcome set at = 'x' where n = 20", "rows: stored Invalid isoformat string"),
         ("update campaign set settings = '[]'", "rows: stored 'list' object"),
-        ("update version set settings = '{'", "The settings or accounts of the campaign 'collected' are none"),
+        ("update version set settings = '{'", "The settings or accounts of campaign 'collected' are not"),
         ("update outcome set missing = 'same-as:x' where n = 20", "are not as socialcrawl stores them"),
     ],
 )
