@@ -14,8 +14,9 @@ from socialcrawl.engine.model import MILLS_PER_DOLLAR
 from socialcrawl.exporters.columns import Person
 from socialcrawl.exporters.pseudonymize import Pseudonymizer
 from socialcrawl.exporters.selection import ExportSelection
-from socialcrawl.platforms.facts import list_platform_facts
+from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.storage.counting_rule import COUNTING
+from socialcrawl.system.loopback import is_loopback
 
 # What may be told of settings; the rest names people, files, servers and where tokens are.
 TOLD = {
@@ -104,7 +105,7 @@ def _collect_campaign(
     name = had[-1].get("kind", DEFAULT.name)
     kind, own = find_kind(name), had[-1].get(name) or {}
     # One that asked the platform at any time was none.
-    rehearsal = all(_is_other_server((settings.get("source") or {}).get("base_url")) for settings in had)
+    rehearsal = all(is_other_server(about.platform, (settings.get("source") or {}).get("base_url")) for settings in had)
     requests = _make_rows(choice.read_rows(REQUESTS, campaign=number))
     mills = sum(row.pop("mills") for row in requests)
     return {
@@ -196,11 +197,19 @@ def _redact_value(value: Any, hiding: Pseudonymizer | None) -> Any:
     return [hiding.hide_text(word) for word in value] if hiding is not None and isinstance(value, list) else value
 
 
-def _is_other_server(base_url: str | None) -> bool:
-    """Return whether a campaign asked another server than the platform's; None is the platform's."""
-    return base_url is not None and not any(
-        urlsplit(base_url).hostname in facts.hosts for facts in list_platform_facts()
-    )
+def is_other_server(platform: str, base_url: str | None) -> bool:
+    """Return whether a campaign asked another server than the platform's: a mock or a rehearsal.
+
+    A platform that anybody may serve has servers everywhere: there only one of this machine is another.
+
+    Args:
+        platform: its name.
+        base_url: the server; None is the platform's.
+    """
+    if base_url is None:
+        return False
+    hosts = find_platform_facts(platform).hosts
+    return urlsplit(base_url).hostname not in hosts if hosts else is_loopback(base_url)
 
 
 def _list_seeds(choice: ExportSelection, number: int, hiding: Pseudonymizer | None, *, ids: bool) -> list[str]:

@@ -15,6 +15,7 @@ from stores import a_database, opened
 
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.exporters import export_folder
+from socialcrawl.exporters.datasheet_facts import is_other_server
 from socialcrawl.exporters.exported_tables import SHEETS
 from socialcrawl.lab.post_table import read_posts
 
@@ -170,6 +171,22 @@ def test_the_datasheet_counts_and_hashes_the_files_and_tells_how_they_came_about
     )
     assert "SECRET_TOKEN" not in told + json.dumps(sheet)
     assert "secret.example" not in told + json.dumps(sheet)
+
+
+@pytest.mark.parametrize(
+    ("platform", "server", "other"),
+    [
+        ("x", None, False),
+        ("x", "https://api.x.com", False),
+        ("x", "https://proxy.example", True),
+        ("mastodon", "https://mastodon.example", False),
+        ("mastodon", "http://127.0.0.1:8000", True),
+        ("bluesky", "https://pds.example", False),
+        ("web", "http://localhost:8000", True),
+    ],
+)
+def test_a_campaign_is_a_rehearsal_where_it_asked_another_server_than_the_platforms(platform, server, other):
+    assert is_other_server(platform, server) is other
 
 
 def test_gaps_are_counted(tmp_path):
