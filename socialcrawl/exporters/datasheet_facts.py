@@ -1,5 +1,6 @@
 """How a campaign came about, in plain values: what its datasheet tells."""
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -15,6 +16,7 @@ from socialcrawl.exporters.columns import Person
 from socialcrawl.exporters.pseudonymize import Pseudonymizer
 from socialcrawl.exporters.selection import ExportSelection
 from socialcrawl.platforms.facts import find_platform_facts
+from socialcrawl.platforms.registry import find_platform
 from socialcrawl.storage.counting_rule import COUNTING
 from socialcrawl.system.loopback import is_loopback
 
@@ -28,7 +30,6 @@ TOLD = {
 }
 ALWAYS = ("keywords", "patterns")  # told also where there are none
 NO_ID = "(no id known)"
-TIMELINE = "/2/users/:id/tweets"
 
 POSTS = """count(distinct p.author) as authors,
   min(p.created_at) as first, max(p.created_at) as last,
@@ -59,12 +60,20 @@ group by reason order by reason
 LIVING = """
 select status, count(*) as accounts from liveness where campaign = :name group by status order by accounts desc, status
 """
-# Timelines of which another page was offered that was not asked for.
+# Accounts whose timeline offered another page after the last one that was read. The endpoints of a timeline may have a
+# host in front, and "?" with the parameter of later pages behind. Wires drop the cursor of a page that goes back before
+# [topic] from, so that no page is offered there that counts. Probes do not read timelines.
 CUT = """
-select count(*) as timelines from request r
-where r.campaign = :campaign and r.endpoint = :timeline and r.cursor is not null and r.kind in ('ok', 'held')
-and not exists (select 1 from request q where q.campaign = r.campaign and q.n = r.n and q.part > r.part
-  and q.kind in ('ok', 'held', 'missing'))
+select count(*) as timelines from (
+  select n, max(id) as last from request where campaign = :campaign and kind in ('ok', 'held', 'missing')
+    and (endpoint = :timeline or endpoint like :later escape '!' or (endpoint not like '/%' and (
+      endpoint like :hosted escape '!' or endpoint like :hosted_later escape '!')))
+  group by n) t
+join request r on r.id = t.last
+join pick p on p.campaign = r.campaign and p.n = r.n
+join outcome o on o.campaign = r.campaign and o.n = r.n
+where r.cursor is not null and r.kind in ('ok', 'held') and o.missing is null
+  and p.act in ('seed', 'expand', 'recrawl', 'walk')
 """
 OPEN = """
 select count(*) as picks from pick p where p.campaign = :campaign
@@ -126,7 +135,7 @@ def _collect_campaign(
         "rehearsal": rehearsal,
         "dollars": 0.0 if rehearsal else mills / MILLS_PER_DOLLAR,
         "epochs": _make_rows(choice.read_rows(EPOCHS, campaign=number)),
-        "gaps": count_gaps(choice.reader, number, requests),
+        "gaps": count_gaps(choice.reader, number, requests, about.platform),
         **({"liveness": _count_statuses(choice, about.name)} if kind.dataset else {}),
     }
 
@@ -141,13 +150,16 @@ def read_span(connection: Connection, number: int) -> dict[str, str | None]:
     return dict(connection.execute(text(SPAN), {"campaign": number}).mappings().one())
 
 
-def count_gaps(connection: Connection, number: int, requests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def count_gaps(
+    connection: Connection, number: int, requests: Sequence[Mapping[str, Any]], platform: str
+) -> dict[str, Any]:
     """Return what a campaign could not read, and why.
 
     Args:
         connection: the database.
         number: campaign.id.
         requests: its requests by endpoint and kind.
+        platform: the name of its platform.
     """
     rows = partial(_read_rows, connection, campaign=number)
     kinds: dict[str, int] = {}
@@ -158,9 +170,17 @@ def count_gaps(connection: Connection, number: int, requests: Sequence[Mapping[s
         "lost": kinds.get("lost", 0),
         "failed": {kind: kinds[kind] for kind in ("broken", "refused", "invalid") if kind in kinds},
         "limited": {kind: kinds[kind] for kind in ("window", "day", "month", "money", "backoff") if kind in kinds},
-        "timelines_cut": rows(CUT, timeline=TIMELINE)[0].timelines,
+        "timelines_cut": _count_cut_timelines(connection, number, platform),
         "picks_without_outcome": rows(OPEN)[0].picks,
     }
+
+
+def _count_cut_timelines(connection: Connection, number: int, platform: str) -> int:
+    """Return how many timelines of a campaign have older posts that were left unread."""
+    timeline = find_platform(platform).roles.timeline
+    path = re.sub("[!%_]", r"!\g<0>", timeline)
+    patterns = {"later": f"{path}?%", "hosted": f"%{path}", "hosted_later": f"%{path}?%"}
+    return int(_read_rows(connection, CUT, campaign=number, timeline=timeline, **patterns)[0].timelines)
 
 
 def _read_rows(connection: Connection, sql: str, **values: Any) -> Sequence[Any]:

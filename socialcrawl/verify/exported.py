@@ -262,7 +262,7 @@ def _check_facts(connection: Opened, campaign: int, datasheet: Mapping[str, Any]
         check.prove(all(right))
     dollars = 0.0 if datasheet["rehearsal"] else sum(mills for _, _, mills in sums.values()) / MILLS_PER_DOLLAR
     check.prove(check.compare("datasheet.json", "dollars", datasheet["dollars"], dollars))
-    course: dict[str, Any] = {"gaps": count_gaps(connection, campaign, datasheet["requests"])}
+    course: dict[str, Any] = {"gaps": count_gaps(connection, campaign, datasheet["requests"], datasheet["platform"])}
     course |= read_span(connection, campaign)
     if find_kind(datasheet.get("kind", DEFAULT.name)).dataset:
         tested = find_tested(connection)

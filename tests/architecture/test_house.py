@@ -477,7 +477,6 @@ def test_no_module_but_the_platforms_themselves_asks_for_the_name_of_a_platform(
 KNOW_ADDRESSES = {
     "platforms/facts.py": "lists what is known of each platform",
     "cli/mock_options.py": "shows how a limit of the mock is written",
-    "exporters/datasheet_facts.py": "counts the timelines that were cut, on X",
 }
 """Files outside of platforms/PLATFORM/ and the mock that know an address, and why."""
 

@@ -1,6 +1,7 @@
 """The Bluesky source against the mock's Bluesky: a crawl by all its parts, with and without signing in."""
 
 import random
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 
@@ -8,13 +9,15 @@ import pytest
 from bluesky_mock import START, Row, Sky, town
 from bluesky_posts import POLICY
 from bluesky_posts import Sky as Server
-from tiny_town import Clock, Watcher
+from stores import opened
+from tiny_town import BEGIN, Clock, Watcher
 
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.loop import Parts, run
 from socialcrawl.engine.model import Credential, Node, RequestPart, Stop
+from socialcrawl.exporters.datasheet_facts import count_gaps
 from socialcrawl.graph.relevance import Topic, compute_worth
 from socialcrawl.mock.bluesky.profiles import LIST_KEY
 from socialcrawl.mock.names import DELETED, HERE, PROTECTED, SUSPENDED
@@ -24,7 +27,9 @@ from socialcrawl.platforms.bluesky.source import ACTORS, FEED, MEMBERS, RESOLVE,
 from socialcrawl.platforms.bluesky.wire import BlueskyWire
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.memory_store import MemoryStore
+from socialcrawl.storage.sql_store import SqlStore
 
 TOPIC = Topic(["glacier"])
 PEOPLE = [f"person{n}" for n in range(12)]
@@ -95,13 +100,14 @@ def crawled(
     store=None,
     clock=None,
     caps=None,
+    pages=9,
     **more,
 ):
     """The store after a crawl, and why it ended."""
     store, clock = MemoryStore() if store is None else store, clock or Clock()
     sessions = {} if session is None else {"me": session}
     wire = BlueskyWire(sky.url, hits=topic.hits, now=clock.now, timeout=5.0, sessions=sessions)
-    source = BlueskySource(POLICY, queries, pages_per_user=9, search_pages=9, **more)
+    source = BlueskySource(POLICY, queries, pages_per_user=pages, search_pages=9, **more)
     handles = store.enlist([sky.handle(name) for name in names], clock.now())
     seeds = Seeds([Node(-1 - place) for place in range(len(queries))], handles, None, look_up=False)
     crawl = Collect(seeds, make_estimator("nh-ne-sum", seed=3, switch_after=3), steps, source.width)
@@ -164,6 +170,17 @@ def test_a_feed_is_left_where_the_time_that_counts_begins(sky):
         1,
         RequestPart.REPEATED_PAGE + 1,
     ]
+
+
+@pytest.mark.parametrize(("pages", "cut"), [(1, 4), (2, 0)])
+def test_a_datasheet_counts_a_feed_that_was_cut_once_however_its_pages_were_requested(sky, tmp_path, pages, cut):
+    with opened(tmp_path / "a.db") as connection:
+        number = ensure_campaign(connection, {"name": "a", "seed": 1, "source": {"platform": "bluesky"}}, {}, BEGIN)
+        _, reason = crawled(sky, pages=pages, follows=1, store=SqlStore(connection, number, "bluesky"))
+        gaps = count_gaps(connection, number, [], "bluesky")
+    assert reason.kind == "done"
+    posts = Counter(row.author for row in ROWS)
+    assert gaps["timelines_cut"] == sum(count > 100 * pages for count in posts.values()) == cut
 
 
 def test_a_closed_search_leaves_the_seeds_that_are_named_and_says_what_to_do(sky):

@@ -2,12 +2,14 @@
 
 import random
 import re
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
 from http_server import QuietHandler, serving
+from stores import opened
 from test_mock_world import START, posts_of
 from tiny_town import BEGIN, Clock, Watcher, story
 
@@ -17,6 +19,7 @@ from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.loop import Parts, run
 from socialcrawl.engine.model import Credential, Node, SameAs, Stop
+from socialcrawl.exporters.datasheet_facts import count_gaps
 from socialcrawl.graph.relevance import Topic, compute_worth
 from socialcrawl.mock.app import Routes
 from socialcrawl.mock.mastodon.service import MastodonService
@@ -26,7 +29,9 @@ from socialcrawl.platforms.mastodon.source import STATUSES, MastodonSource
 from socialcrawl.platforms.mastodon.wire import MastodonWire
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.memory_store import MemoryStore
+from socialcrawl.storage.sql_store import SqlStore
 
 HOME, NEAR, FAR = "home.example", "near.example", "far.example"
 TOPIC = Topic(["glacier"])
@@ -129,13 +134,14 @@ def crawled(
     most=None,
     store=None,
     caps=None,
+    pages=9,
     **more,
 ):
     """The store after a crawl, and why it ended; it goes on where `store` has the beginning."""
     fediverse.asked.clear()
     store, clock = MemoryStore() if store is None else store, Clock()
     rules = load_policy("mastodon").override_limits(100_000, None)
-    source = MastodonSource(rules, queries, HOME, pages_per_user=9, search_pages=9, **more)
+    source = MastodonSource(rules, queries, HOME, pages_per_user=pages, search_pages=9, **more)
     seeds = Seeds([Node(-1)] if queries else [], store.enlist(list(names), clock.now()), most, look_up=False)
     crawl = Collect(seeds, make_estimator("nh-ne-sum", seed=3, switch_after=3), steps, source.width)
     planner = WindowPlanner(rules, [Credential("public", "public")], caps or Caps(), home=HOME)
@@ -253,6 +259,24 @@ def test_posts_before_the_bound_are_neither_counted_nor_paged_to(fediverse, rows
     assert [endpoint for _, endpoint in fediverse.asked if endpoint.endswith("statuses")] == [STATUSES]
     crawled(fediverse, names=(author,), steps=0)
     assert [endpoint for _, endpoint in fediverse.asked if endpoint.endswith("statuses")] == [STATUSES] * 3
+
+
+@pytest.mark.parametrize(("pages", "since"), [(1, 0), (2, 0), (1, 200), (1, 400), (1, 460)])
+def test_a_datasheet_counts_the_timelines_of_which_older_posts_were_left_unread(
+    fediverse, rows, tmp_path, pages, since
+):
+    begin = float(rows[since][1])
+    with opened(tmp_path / "a.db") as connection:
+        number = ensure_campaign(connection, {"name": "a", "seed": 1, "source": {"platform": "mastodon"}}, {}, BEGIN)
+        store = SqlStore(connection, number, "mastodon")
+        _, reason = crawled(
+            fediverse, instances=("*",), size=4, pages=pages, follows=1, follow=1, begin=begin, store=store
+        )
+        gaps = count_gaps(connection, number, [], "mastodon")
+    assert reason.kind == "done"
+    posts = Counter(whole(author) for author, at, *_ in rows if at >= begin and author != SILENT)
+    more = [name for name, count in posts.items() if count > 40 * pages]  # a page has 40
+    assert gaps["timelines_cut"] == len(more)
 
 
 def test_whom_an_account_follows_are_links_where_the_campaign_asks_for_them(fediverse, rows):
