@@ -199,9 +199,8 @@ def find_platform_facts(name: str) -> PlatformFacts:
 
 @cache
 def list_platform_facts() -> tuple[PlatformFacts, ...]:
-    """Return what is known of all platforms; those that other packages add come first."""
-    added = [name for name in PLATFORMS.list_names() if name not in BUILT_IN]
-    return (*map(find_platform_facts, added), *BUILT_IN.values())
+    """Return what is known of all platforms; those that other packages add come first. Broken ones are left out."""
+    return (*(added.facts for added in PLATFORMS.load_added()), *BUILT_IN.values())
 
 
 @cache

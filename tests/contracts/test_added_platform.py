@@ -8,8 +8,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from commands import socialcrawl
-from x_crawls import rows
+from commands import campaign_file, socialcrawl
+from x_crawls import posts_file, rows
+
+from socialcrawl.mock.server import serve_in_thread
 
 POSTS = {
     "ann": ["morning tea for @bea", "no more tea, says @cid"],
@@ -328,3 +330,56 @@ def test_without_its_package_a_campaign_and_its_database_are_refused_and_the_kno
         "Unknown platform 'forum'. Choose one of: x, bluesky, mastodon, web, or install the package that adds it."
         in said
     )
+
+
+def installed(folder, group, entry):
+    """A path of modules on which a package adds one entry point of a group; its module may be missing."""
+    about = folder / "halfway-1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: halfway\nVersion: 1.0\n", "utf-8")
+    (about / "entry_points.txt").write_text(f"[socialcrawl.{group}]\n{entry}\n", "utf-8")
+    return os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+
+
+@pytest.mark.parametrize("group", ["platforms", "kinds"])
+def test_a_package_that_cannot_be_imported_disturbs_no_command_that_does_not_need_it(group, tmp_path):
+    broken = installed(tmp_path / "broken", group, "halves = halfway:halves")
+    told = telling(tmp_path, broken)
+    with serve_in_thread(posts_file(), limit=100_000) as mock:
+        file = campaign_file(tmp_path, mock.url)
+        told("check", file)
+        told("run", file, "--yes", "--steps", "2")
+    (name,) = rows(tmp_path / "mine.db", "select username from account join pick using (node) where act = 'expand'")[0]
+    assert "mine (collect, x;" in told("verify", "mine.db")
+    told("export", "out", "--db", "mine.db", "--campaign", "mine")
+    told("forget", "--user", f"@{name}", "--yes", "--db", "mine.db", "--dry-run")
+    told("forget", "--user", f"@{name}", "--yes", "--db", "mine.db")
+    assert rows(tmp_path / "mine.db", f"select count(*) from account where username = '{name}'") == [(0,)]
+
+
+@pytest.mark.parametrize(
+    ("group", "noun", "named"),
+    [("platforms", "platform", '[source]\nplatform = "halves"'), ("kinds", "kind of campaign", 'kind = "halves"')],
+)
+def test_a_campaign_that_needs_a_package_that_cannot_be_imported_is_told_which_and_why(group, noun, named, tmp_path):
+    file = tmp_path / "halves.toml"
+    file.write_text(f'name = "a"\n{named}\n', "utf-8")
+    child = socialcrawl(
+        "check", file, folder=tmp_path, PYTHONPATH=installed(tmp_path / "broken", group, "halves = halfway:halves")
+    )
+    assert child.returncode == 2
+    said = " ".join((child.stdout + child.stderr).split())
+    assert f"he {noun} 'halves' that the package 'halfway' adds (entry point 'halfway:halves'" in said
+    assert "cannot be loaded: ModuleNotFoundError: No module named 'halfway'. Repair or uninstall that" in said
+    assert "Traceback" not in said
+
+
+def test_an_entry_point_with_another_name_than_the_facts_is_refused_with_both_names(package, tmp_path):
+    renamed = installed(tmp_path / "renamed", "platforms", "agora = discussing:forum") + os.pathsep + package
+    file = tmp_path / "agora.toml"
+    file.write_text('name = "a"\n[source]\nplatform = "agora"\n', "utf-8")
+    child = socialcrawl("check", file, folder=tmp_path, PYTHONPATH=renamed)
+    assert child.returncode == 2
+    said = " ".join((child.stdout + child.stderr).split())
+    assert "'agora' that the package 'halfway' adds" in said
+    assert "calls itself 'forum' in its facts: its entry point and its facts need the same name" in said
