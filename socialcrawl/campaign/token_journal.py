@@ -2,8 +2,8 @@
 
 The ledgers of campaigns that are not open cannot all be read when a process begins to use a token: nobody knows where
 their databases are, or has their passwords. So each request is noted in the state folder before it leaves, and when its
-reply came. One process at a time uses a token (`tokens.TokenLease`), so one at a time writes to its journal. What no
-window counts any more is let go: a journal is two files, the present one and the one before.
+reply came. One process at a time uses a token (`token_locks.TokenLease`), so one at a time writes to its journal. What
+no window counts any more is dropped: a journal is two files, the present one and the one before.
 """
 
 import errno

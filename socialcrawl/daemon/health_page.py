@@ -158,7 +158,7 @@ def serve_pages(
         host: where to listen; another than this machine alone has to be allowed.
         port: 0 takes a free one.
         allow_remote: whether other machines may read the pages, which ask for no password.
-        allow_hosts: further names by which the pages may be asked for; see `hosts.AllowedHosts`.
+        allow_hosts: further host names that a request may name; see `host_names.AllowedHosts`.
         deadline: seconds after which a connection is closed, whatever it sent or read until then.
 
     Yields:

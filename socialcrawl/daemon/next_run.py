@@ -27,7 +27,7 @@ FAR = 600.0  # seconds of rest from which a campaign is closed meanwhile, and it
 
 @dataclass(frozen=True, slots=True)
 class NextRun:
-    """What follows: one of `standing.STATES`, why, when the next run is due (None: not by itself).
+    """What follows: one of `campaign_state.STATES`, why, when the next run is due (None: not by itself).
 
     `close`: whether the campaign is let go of until then. `same`: whether it belongs to the same turn of its schedule.
     """

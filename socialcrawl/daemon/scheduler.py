@@ -1,7 +1,8 @@
 """APScheduler's scheduler on a clock that is given, with jobs that are due at one instant.
 
-APScheduler 3 asks for the time by `datetime.now`, and takes a job out of its store after it was begun: one that is
-added again meanwhile is lost without a word. Here the time is the daemon's, and a job is taken out before it begins.
+APScheduler 3 asks for the time by `datetime.datetime.now`, and takes a job out of its store after it was begun: one
+that is added again meanwhile is lost without a message. Here the time is the daemon's, and a job is taken out before it
+begins.
 A job that is to run again is added when it has ended (`ended`), never while it runs.
 """
 

@@ -351,4 +351,4 @@ class Watcher(Protocol):
         """Take note that a batch was finished and absorbed."""
 
     def waits(self, wait: Wait) -> None:
-        """Take note that nothing can be sent before `wait.until`."""
+        """Take note that nothing can be sent before `Wait.until`."""

@@ -18,7 +18,7 @@ class Column(NamedTuple):
 
     - person: a `Person`, shown by username, or by id without one; username, user id: one, shown by that.
     - people: a list of persons.
-    - post, posts: ids of posts. prose, words: a text, a list of texts. node: account.node. why: `outcome.missing`.
+    - post, posts: ids of posts. prose, words: a text, a list of texts. node: account.node. why: `Outcome.missing`.
     - own: what only an export that names people has.
     """
 

@@ -73,7 +73,7 @@ class Owner:
         window: where it is given, importance is that of adaptive OPIC, else (H + C) / (G + 1).
 
     Attributes:
-        cash: the accounts by the owner's own rows; `cash.paid` is all of G that the owner has heard of.
+        cash: the accounts by the owner's own rows; `Cash.paid` is all of G that the owner has heard of.
         rows: the row of each of its nodes, by name.
         paid: its own nodes' part of G.
         virtual: C of the virtual page, where the owner has it; `virtual_history`: its H.

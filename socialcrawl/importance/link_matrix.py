@@ -7,7 +7,7 @@ Power iteration, of which the paper has three kinds:
 
 plain       x <- L'x / |L'x|            may turn in circles where the graph is periodic
 convergent  x <- (x + L'x) / |x + L'x|  has the same fixpoint and converges, strongly connected or not
-patched     L + eps on all pairs in place of L: strongly connected and aperiodic; on the random walk (`matrix.shares`)
+patched     L + eps on all pairs in place of L: strongly connected and aperiodic; on the random walk (`normalize_rows`)
             it is Google's, whose damping factor is 1 / (1 + n eps) where every page has links
 
 |x| is the sum norm. The reference for `Cash(small)` is the fixpoint of the same graph, virtual page included.

@@ -74,7 +74,8 @@ class MockSettings:
         credits: the dollars that may be billed; None is no end of them. Once so much is billed, only what is free of
             charge is answered, the rest with 402; the answer that uses them up is given whole.
         moment: the Unix second of the file at which the mock begins: what was posted later comes as time passes, see
-            `moment.Moment`; None: all posts are there. Search and counts then stand there too, so it leaves no `now`.
+            `dataset_clock.DatasetClock`; None: all posts are there. Search and counts then stand there too, so it
+            leaves no `now`.
         speed: how many seconds of the file pass in a second; 0: it stays at the moment.
     """
 

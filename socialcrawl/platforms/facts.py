@@ -1,6 +1,6 @@
 """What every floor may know of a platform: its name and what it is like. Another package adds one by an entry point.
 
-The platform itself, which makes sources and wires, is a `platforms.platform.Platform` and has these as `facts`.
+The platform itself, which makes sources and wires, is a `platforms.base.Platform` and has these as `facts`.
 """
 
 import re

@@ -42,7 +42,7 @@ def read_link_settings(settings: str) -> Links:
 
 
 class LinkWeigher:
-    """The links of one campaign, as `answers.weigh_mentions` makes them, from the tables.
+    """The links of one campaign, made from the tables as `answer_packing.weigh_mentions` makes them.
 
     Args:
         connection: the database.

@@ -35,7 +35,7 @@ class SqlStore:
     """What one campaign remembers, in the tables of `schema/tables.py`.
 
     Args:
-        connection: from `database.connect`; used by one thread.
+        connection: from `connection.connect`; used by one thread.
         campaign: campaign.id.
         platform: the platform of its accounts.
         tariff: the prices of what is billed once a UTC day; None where every reading is billed.

@@ -5,7 +5,7 @@ sequences that clear a screen, rename its window or fill the clipboard.
 
 | what is written | with | escaped |
 |---|---|---|
-| tables, reports, progress | `apps.console.plain().print(...)` | always |
+| tables, reports, progress | `console.make_console().print(...)` | always |
 | lines for people | `write_line`, `write_error` | always |
 | data: CSV, JSON, lists | `open_data_stream`, `write_json` | on a terminal only: a pipe gets the exact data |
 """

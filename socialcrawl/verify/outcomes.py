@@ -1,7 +1,7 @@
 """What the picks of a campaign found, computed again from the posts that are stored (section 2.3).
 
 The ledger says which posts each pick has read. Their texts are counted again: matches, outcomes and link weights have
-to follow from them, by the same code that computes them anew for another topic (`store.reread`).
+to follow from them, by the same code that computes them for a changed topic (`storage.reread`).
 """
 
 from collections.abc import Callable, Mapping, Sequence

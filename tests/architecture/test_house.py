@@ -568,6 +568,116 @@ def test_files_that_the_source_speaks_of_are_there():
     assert not absent
 
 
+REFERENCE = re.compile(r"`([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)[`(]")
+FILE_ENDS = (".py", ".json", ".txt", ".csv")  # names of files are no names of code
+NO_CODE = {
+    "subject.Science.Biology": "a category, as a file writes it",
+    "post.fields": "a parameter of X",
+    "tweet.fields": "a parameter of X",
+    "accounts.exclude": "a key of campaign files",
+    "accounts.include": "a key of campaign files",
+    "seeds.usernames": "a key of campaign files",
+    "topic.keywords": "a key of campaign files",
+    "straße.de": "a domain",
+    "strasse.de": "a domain",
+}
+"""Dotted names in docstrings that are no code, and what they are."""
+
+
+def list_references(source):
+    """Yield (line, dotted name) for each `module.name` in the docstrings of a source."""
+    for node in ast.walk(ast.parse(source)):
+        for one in node.body if isinstance(getattr(node, "body", None), list) else ():
+            if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant) and isinstance(one.value.value, str):
+                text = one.value.value
+                for match in REFERENCE.finditer(text):
+                    if not match[1].endswith(FILE_ENDS):
+                        yield one.lineno + text[: match.start()].count("\n"), match[1]
+
+
+def list_members(body):
+    """The names that a module or a class defines: classes, functions, values, fields and imports."""
+    found = set()
+    for node in body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.ImportFrom):
+            found |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            found |= {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    return found
+
+
+@cache
+def list_definitions():
+    """{module: its names} and {class: its members, those of its parents too} of the package."""
+    modules, members, parents = {}, {}, {}
+    for path in FILES:
+        tree = ast.parse(path.read_text("utf-8"))
+        modules[name_of(path)] = list_members(tree.body)
+        for node in (one for one in ast.walk(tree) if isinstance(one, ast.ClassDef)):
+            own = {
+                one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
+            }
+            members[node.name] = own | list_members(node.body)
+            parents[node.name] = {ast.unparse(base).rpartition(".")[2] for base in node.bases}
+    for _ in range(4):  # generations
+        for name, bases in parents.items():
+            members[name].update(*(members.get(base, ()) for base in bases))
+    return modules, members
+
+
+def is_defined(dotted):
+    """Whether a dotted name is a module, or a name in one, or a member of a class: here, or in a library."""
+    modules, members = list_definitions()
+    parts = dotted.removeprefix("socialcrawl.").split(".")
+    for length in range(len(parts) + 1):
+        place, names = ".".join(["", *parts[:length], ""]), parts[length:]
+        if not names:
+            return any(place in f".{module}." for module in modules) or is_in_library(parts)
+        there = [own for module, own in modules.items() if f".{module}.".endswith(place)] if length else [members]
+        if any(names[0] in own and set(names[1:]) <= members.get(names[0], set()) for own in there):
+            return True
+    return False
+
+
+def is_in_library(parts):
+    """Whether a dotted name is one of a library that the package uses, or of Python."""
+    import importlib
+
+    if parts[0] not in {"np", *sys.stdlib_module_names, *HOMES}:
+        return False
+    try:
+        found = importlib.import_module({"np": "numpy"}.get(parts[0], parts[0]))
+        for length, part in enumerate(parts[1:], 2):
+            found = getattr(found, part, None) or importlib.import_module(".".join(parts[:length]))
+    except ImportError:
+        return False
+    return True
+
+
+def test_a_dotted_name_in_a_docstring_that_leads_nowhere_is_found():
+    source = """
+def f():
+    '''Return `platforms.base.Platform`, as `Platform.wire(...)` or `protocols.Store.held` say.
+
+    `np.sum`, `datetime.datetime.now` and `importance.opic` are there, and `sql_store.py` is a file. Neither
+    `platforms.platform.Platform`, `Platform.wore(...)`, `draws.NAMES` nor `statistics.sum_up` is.
+    '''
+"""
+    absent = [(line, name) for line, name in list_references(source) if not is_defined(name)]
+    assert absent == [
+        (6, "platforms.platform.Platform"), (6, "Platform.wore"), (6, "draws.NAMES"), (6, "statistics.sum_up"),
+    ]  # fmt: skip
+
+
+def test_dotted_names_in_docstrings_lead_somewhere():
+    named = [(path, *found) for path in FILES for found in list_references(path.read_text("utf-8"))]
+    absent = [(f"{relative(path)}:{line}", name) for path, line, name in named if not is_defined(name)]
+    assert not [(place, name) for place, name in absent if name not in NO_CODE]
+    assert not NO_CODE.keys() - {name for _, name in absent}
+
+
 def test_every_exception_to_a_lint_rule_says_why():
     silent = []
     for path in FILES:

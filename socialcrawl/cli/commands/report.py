@@ -73,7 +73,7 @@ def show(
         spending: requests and mills by act, from `statistics.sum_spending`; without it, only the whole is told.
         judgement: which estimator guessed best, from `judgement.judge_shadows`; None where nobody looked on.
         unread: the seeds that were named and could not be read, with why, from `explain.list_unread_seeds`.
-        known: what a campaign knows beside counts, from `kinds.reporting.report`; None for one that collects.
+        known: what the kind of campaign reports, from `crawls.reporting.report`; None for one that collects posts.
         gained: what the estimator of one that collects gained, from `steering`.
     """
     _show_known(known, console, found, billed=billed)

@@ -132,7 +132,7 @@ class RezappedOrder:
     """Dynamic PageRank: zapped to the active nodes found, then to the top of what that gives, again and again.
 
     The paper tried it and found that it stays in the neighbourhood of the training set; it does not say how large the
-    top is, nor how often that is done: settings (`How.top`, `How.rounds`, `How.every`). The top holds `top` rows for
+    top is, nor how often that is done: settings (`RefreshRules.top`, `rounds`, `every`). The top holds `top` rows for
     each active node found, of all rows, those found among them. Ties go by PageRank.
     """
 

@@ -114,7 +114,7 @@ class Visit:
         n: its number.
         act: seed, expand or recrawl (or resolve, a look-up).
         score: what won.
-        features: what was known of the account then, by the names of `track.picture.COLUMNS`.
+        features: what was known of the account then, by the names of `tracked_graph.COLUMNS`.
         since: the mark that it asked from; "": everything.
         at: when it was answered, ISO 8601; None: it is open.
         posts, occurrences: what was new.

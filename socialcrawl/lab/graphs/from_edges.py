@@ -2,8 +2,8 @@
 
 Text has an edge a line, `u v` or `u v weight`, parted by blanks, tabs or commas; a line that begins with # is a
 comment, and the first line may name the columns. CSV (with a header) and Parquet have columns `source, target` (or
-another pair of `heads.ENDS`, or `a, b`) and perhaps `weight`; what other columns hold is not looked at. Nodes are
-called by any text; numbers are names too.
+another pair of `header_lines.ENDS`, or `a, b`) and perhaps `weight`; other columns are ignored. Any text is the name of
+a node; numbers are names too.
 """
 
 import math

@@ -81,7 +81,7 @@ class Site:
     """Pages as one web site, whatever host is asked for.
 
     Args:
-        pages: by key, see `pages.read_pages`.
+        pages: by key, see `read_pages`.
         k: requests to one host in `period` seconds that are answered.
         period: seconds.
         robots: the text of robots.txt; None: there is none.

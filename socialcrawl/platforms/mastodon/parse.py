@@ -300,7 +300,7 @@ def _join_warning(status: Json) -> PlainText:
 
 
 def _list_counted(named: Iterable[tuple[str, str]], author: str) -> list[str]:
-    """Return those of the accounts that a post names which count as named by its author; see `store.counted`."""
+    """Return those of the accounts that a post names which its author mentions: neither quoted nor the author."""
     return [name for name, kind in named if kind != "quote" and name != author]
 
 

@@ -90,7 +90,7 @@ class PostImport:
     """An import under way.
 
     Args:
-        connection: from `database.connect`.
+        connection: from `connection.connect`.
         platform: the platform of the accounts.
         now: when it happens, ISO 8601: when a post was fetched of which the file does not tell it.
         campaign: campaign.id of the one whose topic the occurrences are of; None for none.

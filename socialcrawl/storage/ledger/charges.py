@@ -70,7 +70,7 @@ def compute_bill(grant: Grant, reply: Reply, page: Page, tariff: Tariff | None, 
 
     Args:
         grant: what was sent, and with which credential.
-        reply: what came; `reply.cost` is the price if everything were new.
+        reply: what came; `Reply.cost` is the price if everything were new.
         page: its rows.
         tariff: the prices of what is billed once a day; None where every reading is billed.
         charges: what was billed before.

@@ -308,7 +308,7 @@ def read_accounts(connection: Connection, nodes: Sequence[Node]) -> list[Who]:
 
 
 def find_drawn(traces: CampaignTraces, campaign: str) -> dict[int, str]:
-    """Return how the accounts of picks were drawn, as `draws.NAMES` calls it, by pick.n; none of the other picks.
+    """Return how the accounts of picks were drawn, as `draws.ARM_NAMES` calls it, by pick.n; none of the other picks.
 
     An account that is tried again was chosen before, so only the first pick of an account counts.
     """

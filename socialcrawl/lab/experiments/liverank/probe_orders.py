@@ -38,7 +38,7 @@ class Way:
     """One LiveRank with its training set.
 
     Attributes:
-        rank: one of `refresh.ranks.RANKS`.
+        rank: one of `liveranks.RANKS`.
         training: how its training set is chosen: random, indegree, pagerank; of no meaning for static ranks.
         neighbours: whether the training set may hold neighbours of its own nodes.
         times: the size of the training set, as a multiple of the figure's.

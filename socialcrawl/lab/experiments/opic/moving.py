@@ -167,7 +167,7 @@ class ChangingWebPlan:
     """What is measured on webs that change.
 
     Attributes:
-        windows: names of `windows.window`.
+        windows: names that `parse_window` reads.
         rates: shares of pages that change in a crawl.
         law, size, crawls, seeds, small: as of `StaticWebPlan`.
         way: the selection; the paper's: greedy.
