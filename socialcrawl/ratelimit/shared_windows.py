@@ -274,9 +274,9 @@ class Membership:
     def _list_open_ledgers(self) -> set[str]:
         return {member.ledger for member in self.shared.members.values() if member.is_folded}
 
-    def _count(self, cycle: BillingCycle, rules: Iterable[Place]) -> None:
+    def _count(self, cycle: BillingCycle, places: Iterable[Place]) -> None:
         here = {member.ledger: member.campaign for member in self.shared.members.values()}
-        self.shared.cycles.count(self.ledger, self.bills | {mark for mark, _ in rules}, cycle, here)
+        self.shared.cycles.count(self.ledger, self.bills | {mark for mark, _ in places}, cycle, here)
 
     def _drop_claim(self) -> set[str]:
         self.is_claiming = False

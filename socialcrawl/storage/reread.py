@@ -54,10 +54,10 @@ class PickReadings:
         both = (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
         found = (outcome.c.at, outcome.c.missing, outcome.c.posts, outcome.c.value, outcome.c.occurrences)
         decided = (pick.c.n, pick.c.batch, pick.c.node, pick.c.act)
-        columns = select(*decided, *found, outcome.c.mark).outerjoin(outcome, both)
+        query = select(*decided, *found, outcome.c.mark).outerjoin(outcome, both)
         last = -1
         while rows := self.connection.execute(
-            columns.where(pick.c.campaign == self.campaign, pick.c.n > last).order_by(pick.c.n).limit(CHUNK)
+            query.where(pick.c.campaign == self.campaign, pick.c.n > last).order_by(pick.c.n).limit(CHUNK)
         ).all():
             yield from _split_picks(rows)
             last = rows[-1].n
@@ -119,18 +119,18 @@ class PickReadings:
     def read_requests(self, rows: Sequence[Any]) -> dict[int, list[Any]]:
         """Return the requests for some picks and those of their batches before them, by pick.n, in order."""
         mine = (request.c.campaign == self.campaign) & request.c.n.between(rows[0].batch, rows[-1].n)
-        columns = select(request.c.n, request.c.endpoint, request.c.kind, request.c.arrived_at, request.c.posts)
+        query = select(request.c.n, request.c.endpoint, request.c.kind, request.c.arrived_at, request.c.posts)
         found: dict[int, list[Any]] = {}
-        for row in self.connection.execute(columns.where(mine).order_by(request.c.id)):
+        for row in self.connection.execute(query.where(mine).order_by(request.c.id)):
             found.setdefault(row.n, []).append(row)
         return found
 
     def read_links(self, first: int, last: int) -> dict[int, list[Any]]:
         """Return the stored links of picks `first` to `last`, by pick.n, in order: (n, position, node, alpha)."""
         mine = (link.c.campaign == self.campaign) & link.c.n.between(first, last)
-        columns = select(link.c.n, link.c.position, link.c.node, link.c.alpha).where(mine)
+        query = select(link.c.n, link.c.position, link.c.node, link.c.alpha).where(mine)
         found: dict[int, list[Any]] = {}
-        for row in self.connection.execute(columns.order_by(link.c.n, link.c.position)):
+        for row in self.connection.execute(query.order_by(link.c.n, link.c.position)):
             found.setdefault(row.n, []).append(row)
         return found
 
@@ -151,10 +151,10 @@ class PickReadings:
 
     def read_listing(self, key: str) -> Iterator[StoredPage]:
         """Yield the pages, of all campaigns, that list the post of an id."""
-        columns = select(request.c.post_ids, request.c.nodes).where(
+        query = select(request.c.post_ids, request.c.nodes).where(
             request.c.post_ids.contains(f'"{key}"', autoescape=True)
         )
-        for row in self.connection.execute(columns):
+        for row in self.connection.execute(query):
             if (page := parse_page(row)) is not None:
                 yield page
 

@@ -133,9 +133,9 @@ class Walker:
         self.came.append(self.how_came)
         self.how_came = STAYED
 
-    def go(self, place: int, group: int, on: int, rules: int = ARRIVED) -> None:
+    def go(self, place: int, group: int, on: int, arrival: int = ARRIVED) -> None:
         """Be at a place of this group, on topic or not, having ARRIVED or JUMPED there."""
-        self.at, self.code, self.how_came = place, NOTHING, rules
+        self.at, self.code, self.how_came = place, NOTHING, arrival
         if on:
             self.topical += 1
             self.off, self.home = 0, place

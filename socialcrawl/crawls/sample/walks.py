@@ -196,8 +196,8 @@ class Walks:
         else:
             self._arrive(walker, place)
 
-    def _arrive(self, walker: Walker, place: int, rules: int = ARRIVED) -> None:
+    def _arrive(self, walker: Walker, place: int, arrival: int = ARRIVED) -> None:
         on = self.lists.on[place]
-        walker.go(place, self.lists.group[place], on, rules)
+        walker.go(place, self.lists.group[place], on, arrival)
         if on and walker.topical > self._quotas[walker.number]:  # the visit after the last: that one is over
             walker.why = QUOTA

@@ -132,7 +132,7 @@ class WebWire:
         date = read_date(came.headers)
         kind, limit = classify.classify(came.status, came.headers, came.at if date is None else date)
         kind = ReplyKind.OK if _lacks_head(request, came) else kind
-        reply = _Told(came, kind, limit, came.at if date is None and limit else date)
+        reply = _ClassifiedAnswer(came, kind, limit, came.at if date is None and limit else date)
         if kind not in (ReplyKind.OK, ReplyKind.MISSING):
             return self._explain_unanswered(
                 request, reply.reply(self.options, why=f"{find_server(url)} answered HTTP {came.status}")
@@ -166,44 +166,44 @@ class WebWire:
         parts = urlsplit(url)
         self._network.note_answer(parts.hostname or "", parts.port or PORTS[parts.scheme])
 
-    def _parse_robots(self, message: "_Told", url: str) -> Reply:
-        came = message.came
+    def _parse_robots(self, answer: "_ClassifiedAnswer", url: str) -> Reply:
+        came = answer.came
         if came.status in classify.MOVED and (target := join_url(url, came.headers.get("location", ""))):
-            return message.reply(self.options, Page(), robots.MOVED + target)
+            return answer.reply(self.options, Page(), robots.MOVED + target)
         there = came.status == 200 and came.body
         text = came.body.decode("utf-8-sig", "replace").replace("\0", "\ufffd") if there else ""
         # A 404 of robots.txt is a good answer: nothing is forbidden.
-        return message.reply(self.options, Page(), robots.TEXT + text if text else "", kind=ReplyKind.OK)
+        return answer.reply(self.options, Page(), robots.TEXT + text if text else "", kind=ReplyKind.OK)
 
-    def _parse_page(self, message: "_Told", request: Request) -> Reply:
-        came, url = message.came, request.params["url"]
+    def _parse_page(self, answer: "_ClassifiedAnswer", request: Request) -> Reply:
+        came, url = answer.came, request.params["url"]
         if "probe" in request.params:
-            return self._judge_probe(message, request)
+            return self._judge_probe(answer, request)
         if came.status in classify.MOVED and came.headers.get("location"):
             target = join_url(url, came.headers["location"])
             page = Page() if target else _make_missing_page(url, Reason.UNKNOWN)
-            return message.reply(self.options, page, target, kind=ReplyKind.OK if target else ReplyKind.MISSING)
+            return answer.reply(self.options, page, target, kind=ReplyKind.OK if target else ReplyKind.MISSING)
         heeded = request.params.get("opt_outs") != "no"
         head = request.params.get("method") == "HEAD"
         page = self._parse_head(came, url, heeded=heeded) if head else self._parse_shown(came, url, heeded=heeded)
-        return message.reply(self.options, page, kind=ReplyKind.MISSING if page.missing else ReplyKind.OK)
+        return answer.reply(self.options, page, kind=ReplyKind.MISSING if page.missing else ReplyKind.OK)
 
-    def _judge_probe(self, message: "_Told", request: Request) -> Reply:
-        came, url = message.came, request.params["url"]
+    def _judge_probe(self, answer: "_ClassifiedAnswer", request: Request) -> Reply:
+        came, url = answer.came, request.params["url"]
         if _lacks_head(request, came):
-            return message.reply(self.options, Page(), NO_HEAD)
+            return answer.reply(self.options, Page(), NO_HEAD)
         if came.status in classify.MOVED:
             target = join_url(url, came.headers.get("location", "")) if request.params["probe"] == FOLLOW else None
             rows = Page() if target else _make_missing_page(url, Reason.REDIRECTED)
-            return message.reply(self.options, rows, target, kind=ReplyKind.OK if target else ReplyKind.MISSING)
+            return answer.reply(self.options, rows, target, kind=ReplyKind.OK if target else ReplyKind.MISSING)
         if not 200 <= came.status < 300:
-            return message.reply(
+            return answer.reply(
                 self.options, _make_missing_page(url, classify.explain_missing(came.status)), kind=ReplyKind.MISSING
             )
         if SOFT in request.params and _is_soft(came, url):
-            return message.reply(self.options, _make_missing_page(url, Reason.SOFT_404), kind=ReplyKind.MISSING)
+            return answer.reply(self.options, _make_missing_page(url, Reason.SOFT_404), kind=ReplyKind.MISSING)
         page, changed = Who(url, url), parse_http_date(came.headers.get("last-modified", ""))
-        return message.reply(
+        return answer.reply(
             self.options, Page(answered=[page], active=[] if changed is None else [(page, format_time(changed))])
         )
 
@@ -238,8 +238,8 @@ class WebWire:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """An answer with its kind, what it says of limits, and the server's clock."""
+class _ClassifiedAnswer:
+    """An answer of a server with its kind, its rate limit and the time of the server's clock."""
 
     came: HttpAnswer
     kind: ReplyKind
@@ -255,7 +255,7 @@ class _Told:
         kind: ReplyKind | None = None,
         why: str = "",
     ) -> Reply:
-        """Return the reply that it makes with its rows."""
+        """Return the answer as a reply with these rows."""
         return Reply(
             kind or self.kind,
             self.came.at,

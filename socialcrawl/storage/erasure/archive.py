@@ -22,9 +22,9 @@ def find_known_numbers(connection: Connection, gone: ErasureTargets) -> set[tupl
     """Return the (server, number) by which questions asked about the forgotten; called before those are cleaned."""
     if not gone.facts.federated or connection.execute(select(response.c.request).limit(1)).first() is None:
         return set()
-    columns = select(request.c.id, request.c.endpoint, request.c.params)
+    query = select(request.c.id, request.c.endpoint, request.c.params)
     found: set[tuple[str, str]] = set()
-    for rows in read_chunks(connection, columns.where(request.c.params.contains('"acct"')), request.c.id):
+    for rows in read_chunks(connection, query.where(request.c.params.contains('"acct"')), request.c.id):
         for row in rows:
             params, at = orjson.loads(row.params), parse_host(row.endpoint)
             name = str(params.get("acct") or "").lower()
@@ -60,10 +60,10 @@ def remove_answers(
 
 def _read_answers(connection: Connection) -> Iterator[tuple[int, OriginalAnswer]]:
     """Yield all original answers, by request.id."""
-    columns = select(
+    query = select(
         response.c.request, response.c.url, response.c.headers, response.c.body, request.c.endpoint, campaign.c.platform
     )
-    joined = columns.outerjoin(request, request.c.id == response.c.request).outerjoin(
+    joined = query.outerjoin(request, request.c.id == response.c.request).outerjoin(
         campaign, campaign.c.id == request.c.campaign
     )
     for rows in read_chunks(connection, joined, response.c.request, CHUNK):

@@ -116,7 +116,7 @@ class DerivedRows:
         """Return the picks of a campaign that may have read posts that go, by the ledger or by their author."""
         authors = select(post.c.author).where(post.c.id.in_(select(gone_post.c.id)))
         author = outcome.c.node.in_(authors).label("author")
-        columns = select(
+        query = select(
             outcome.c.n,
             outcome.c.node,
             outcome.c.at,
@@ -126,7 +126,7 @@ class DerivedRows:
             pick.c.act,
             author,
         )
-        joined = columns.join(pick, (pick.c.campaign == outcome.c.campaign) & (pick.c.n == outcome.c.n))
+        joined = query.join(pick, (pick.c.campaign == outcome.c.campaign) & (pick.c.n == outcome.c.n))
         mine = outcome.c.campaign == campaign
         wanted = joined.where(mine, outcome.c.posts > 0, outcome.c.node.not_in(select(gone_node.c.node)))
         return [row for row in self.connection.execute(wanted.order_by(outcome.c.n)) if self._is_lost(campaign, row)]
@@ -158,11 +158,11 @@ class DerivedRows:
         self._relink(campaign, of_links)
 
     def _relink(self, campaign: int, reads: dict[int, PickRecount]) -> None:
-        columns = select(link.c.n, link.c.position, link.c.node, link.c.alpha).where(
+        query = select(link.c.n, link.c.position, link.c.node, link.c.alpha).where(
             link.c.campaign == campaign, link.c.node.not_in(select(gone_node.c.node))
         )
         cut, renewed = [], []
-        for row in select_by_keys(self.connection, columns, link.c.n, list(reads)):
+        for row in select_by_keys(self.connection, query, link.c.n, list(reads)):
             read = reads[row.n]
             if row.node in read.left.targets:
                 if (alpha := compute_worth(read.left.targets[row.node])) != row.alpha:

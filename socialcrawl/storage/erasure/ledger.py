@@ -100,13 +100,13 @@ def write_changes(connection: Connection, ledger: LedgerChanges) -> int:
 
 def _read_rows(connection: Connection) -> Iterator[Any]:
     names = ("id", "campaign", "n", "part", "kind", "posts", "endpoint", *CLEANED)
-    columns = select(*(request.c[name] for name in names))
+    query = select(*(request.c[name] for name in names))
     for campaign in (
         connection.execute(select(request.c.campaign).distinct().order_by(request.c.campaign)).scalars().all()
     ):
         last = -1
         while True:
-            after = columns.where(request.c.campaign == campaign, request.c.id > last).order_by(request.c.id)
+            after = query.where(request.c.campaign == campaign, request.c.id > last).order_by(request.c.id)
             rows = connection.execute(after.limit(CHUNK)).all()
             yield from rows
             if len(rows) < CHUNK:
@@ -119,8 +119,8 @@ def _read_origins(connection: Connection) -> dict[str, StoredPage]:
     held = (
         connection.execute(select(request.c.digest).distinct().where(request.c.kind == ReplyKind.HELD)).scalars().all()
     )
-    columns = select(request.c.id, request.c.digest, request.c.post_ids, request.c.nodes)
-    pages = columns.where(request.c.nodes.is_not(None))
+    query = select(request.c.id, request.c.digest, request.c.post_ids, request.c.nodes)
+    pages = query.where(request.c.nodes.is_not(None))
     known = select_by_keys(connection, pages, request.c.digest, [key for key in held if key is not None])
     rows = sorted(known, key=lambda row: row.id)
     return {row.digest: came for row in rows if (came := parse_page(row)) is not None}
@@ -137,8 +137,8 @@ def _find_last_answers(connection: Connection) -> dict[tuple[int, int, int], int
 
 def read_link_weighers(connection: Connection) -> dict[int, LinkWeigher]:
     """Return what makes a link in each campaign, by its number."""
-    columns = select(table.c.id, table.c.settings, table.c.platform)
-    rows = connection.execute(columns).all()
+    query = select(table.c.id, table.c.settings, table.c.platform)
+    rows = connection.execute(query).all()
     return {row.id: LinkWeigher(connection, read_link_settings(row.settings), row.platform) for row in rows}
 
 

@@ -157,8 +157,8 @@ class PageRedaction:
             return
         self._empty_nodes(list(self._find_by_name(names).values()), now)
         mine = request.c.id == request_id
-        columns = select(request.c.params, request.c.digest, request.c.cursor, request.c.endpoint)
-        row = self.connection.execute(columns.where(mine)).one()
+        query = select(request.c.params, request.c.digest, request.c.cursor, request.c.endpoint)
+        row = self.connection.execute(query.where(mine)).one()
         params, hashed, _ = redact_question(row, self._gone(names))
         self.connection.execute(update(request).where(mine).values(params=params, digest=hashed))
 

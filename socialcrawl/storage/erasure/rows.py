@@ -57,16 +57,16 @@ def replace_in_rows(connection: Connection, gone: ErasureTargets) -> int:
         (_make_reference_condition() | post.c.id.in_(_select_naming_posts()), null()), else_=post.c.original
     )  # as `cut_references` leaves it
     texts = post.c.text, post.c.urls, original.label("original")
-    columns = select(post.c.id, *texts).where(post.c.id.not_in(select(gone_post.c.id)))
+    query = select(post.c.id, *texts).where(post.c.id.not_in(select(gone_post.c.id)))
     if len(gone.names) <= FEW:  # the database finds a few words sooner than we look at every text
         words = [*(name for name in gone.names if name.isascii()), *(key for key in gone.ids if "://" in key)]
         words += [host for shape in list_link_shapes() for host in shape.hosts]
         if not all(map(str.isascii, gone.names)):  # SQLite knows the cases of ASCII only
             words += MARKS
         found_in = (text.icontains(word, autoescape=True) for text in (*texts[:2], original) for word in words)
-        columns = columns.where(or_(*found_in))
+        query = query.where(or_(*found_in))
     ids = {*gone.ids, *gone.posts}
-    for rows in read_chunks(connection, columns, post.c.id):
+    for rows in read_chunks(connection, query, post.c.id):
         found = [new for row in rows if (new := _replace_in_row(row, gone.names, ids)) is not None]
         write_rows(statement, found)
         number += len(found)
@@ -190,12 +190,12 @@ def _make_tombstones(platform: str, kind: str, whys: Mapping[str, str], now: str
     return [(tombstones.make_digest(platform, kind, key), kind, why, now) for key, why in whys.items()]
 
 
-def read_chunks(connection: Connection, columns: Any, key: Any, size: int = CHUNK) -> Iterator[Any]:
+def read_chunks(connection: Connection, query: Any, key: Any, size: int = CHUNK) -> Iterator[Any]:
     """Yield all rows in order of a key, which is the first column, some at a time: they may be written meanwhile."""
-    rows = connection.execute(columns.order_by(key).limit(size)).all()
+    rows = connection.execute(query.order_by(key).limit(size)).all()
     while rows:
         yield rows
-        rows = connection.execute(columns.where(key > rows[-1][0]).order_by(key).limit(size)).all()
+        rows = connection.execute(query.where(key > rows[-1][0]).order_by(key).limit(size)).all()
 
 
 def replace_short_names(connection: Connection, gone: ErasureTargets) -> int:

@@ -118,8 +118,8 @@ def _add_accounts(connection: Connection, gone: ErasureTargets) -> None:
 
 def _select_holders(platform: str) -> Select[Any]:
     """Return all accounts that go by a name; the one that the name refers to comes last, as in `nodes.Nodes`."""
-    columns = select(account.c.node, account.c.platform_id, account.c.handle)
-    return columns.where(account.c.platform == platform).order_by(
+    query = select(account.c.node, account.c.platform_id, account.c.handle)
+    return query.where(account.c.platform == platform).order_by(
         account.c.platform_id.is_not(None), account.c.profile_at.nulls_first(), account.c.node.desc()
     )
 

@@ -53,8 +53,8 @@ def read_reasons(connection: Connection, platform: str, kind: str, keys: Iterabl
     by_key = {key: make_digest(platform, kind, key) for key in keys}
     if not by_key or not has_tombstones(connection):
         return {}
-    columns = select(tombstone.c.digest, tombstone.c.why)
-    rows = select_by_keys(connection, columns, tombstone.c.digest, list(dict.fromkeys(by_key.values())))
+    query = select(tombstone.c.digest, tombstone.c.why)
+    rows = select_by_keys(connection, query, tombstone.c.digest, list(dict.fromkeys(by_key.values())))
     why = {row.digest: row.why for row in rows}
     return {key: why[hashed] for key, hashed in by_key.items() if hashed in why}
 
@@ -65,9 +65,9 @@ def put_tombstones(connection: Connection, rows: Sequence[tuple[str, str, str, s
     One that is there stays as it was. But what only became too old and now is to be forgotten is forgotten from now on.
     Each digest comes once.
     """
-    columns = select(tombstone.c.digest, tombstone.c.why)
+    query = select(tombstone.c.digest, tombstone.c.why)
     known = {
-        row.digest: row.why for row in select_by_keys(connection, columns, tombstone.c.digest, [row[0] for row in rows])
+        row.digest: row.why for row in select_by_keys(connection, query, tombstone.c.digest, [row[0] for row in rows])
     }
     raised = [row for row in rows if row[2] != AGED == known.get(row[0])]
     fresh = [row for row in rows if row[0] not in known]

@@ -122,9 +122,9 @@ class _Dataset:
                 connection.execute(select(link.c.node).join_from(pick, link, both).where(mine)).scalars()
             )
         platform = connection.execute(select(table.c.platform).where(table.c.id == campaign)).scalar_one()
-        columns = select(account.c.node, account.c.platform_id, account.c.handle)
+        query = select(account.c.node, account.c.platform_id, account.c.handle)
         here = account.c.platform == literal_column(f"'{platform}'")  # keys are all that a Lookup is given
-        ours = columns.where(here, account.c.forgotten_at.is_(None))
+        ours = query.where(here, account.c.forgotten_at.is_(None))
         self._by_id = Lookup(connection, ours.where(match_keys(connection, account.c.platform_id)))
         self._by_name = Lookup(connection, ours.where(match_keys(connection, account.c.handle)))
 

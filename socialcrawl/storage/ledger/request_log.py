@@ -152,9 +152,9 @@ COLUMNS = (
 
 def read_bills(connection: Connection, campaign: int) -> Iterator[Sequence[Any]]:
     """Yield the requests of a campaign (COLUMNS), oldest first, some at a time."""
-    columns = select(*(request.c[name] for name in COLUMNS)).where(request.c.campaign == campaign)
+    query = select(*(request.c[name] for name in COLUMNS)).where(request.c.campaign == campaign)
     last = -1
-    while rows := connection.execute(columns.where(request.c.id > last).order_by(request.c.id).limit(SOME)).all():
+    while rows := connection.execute(query.where(request.c.id > last).order_by(request.c.id).limit(SOME)).all():
         yield rows
         last = rows[-1].id
 

@@ -84,17 +84,17 @@ def read_names(connection: Connection, nodes: Iterable[int]) -> dict[int, Who]:
 
 def select_names(connection: Connection, nodes: Iterable[int]) -> dict[int, Who]:
     """Return the same, called in a transaction."""
-    columns = select(account.c.node, account.c.platform_id, account.c.username)
-    lookup = Lookup(connection, columns.where(match_keys(connection, account.c.node), account.c.forgotten_at.is_(None)))
+    query = select(account.c.node, account.c.platform_id, account.c.username)
+    lookup = Lookup(connection, query.where(match_keys(connection, account.c.node), account.c.forgotten_at.is_(None)))
     rows = chain.from_iterable(lookup.fetch_rows(piece) for piece in _split_keys(nodes))
     return {int(row[0]): Who(row[1], row[2]) for row in rows}
 
 
 def find_nodes(connection: Connection, platform: str, whos: Sequence[Who]) -> list[int | None]:
     """Return the node of each account in this database, found by its id, else by its name; None: it is not there."""
-    columns = select(account.c.node, account.c.platform_id, account.c.handle, account.c.profile_at)
+    query = select(account.c.node, account.c.platform_id, account.c.handle, account.c.profile_at)
     ours = account.c.platform == literal_column(f"'{platform}'")  # a Lookup has no other parameter
-    plain = columns.where(ours, account.c.forgotten_at.is_(None))
+    plain = query.where(ours, account.c.forgotten_at.is_(None))
     by_id: dict[str | None, int] = {}
     by_name: dict[str, tuple[bool, str, int]] = {}
     with connection.begin():
@@ -144,9 +144,9 @@ def read_posts(
         by: campaign.id: only the posts that it read when it visited the accounts. Posts that searches brought speak of
             the topic, or mention somebody, more often than others. None: all posts, of any campaign.
     """
-    columns = select(post.c.id, post.c.author, *select_hit_columns(connection, platform))
+    query = select(post.c.id, post.c.author, *select_hit_columns(connection, platform))
     with connection.begin():
-        lookup = Lookup(connection, columns.where(match_keys(connection, post.c.author)))
+        lookup = Lookup(connection, query.where(match_keys(connection, post.c.author)))
         visited = None if by is None else _Visited(connection, by)
         for piece in _split_keys(nodes, 500):
             rows = lookup.fetch_rows(piece)
@@ -157,10 +157,10 @@ def read_posts(
 
 def count_languages(connection: Connection, nodes: Iterable[int], by: int) -> Mapping[int, Mapping[str, int]]:
     """Count by language the posts that campaign `by` read when it visited some accounts, where it is known."""
-    columns = select(post.c.id, post.c.author, post.c.lang)
+    query = select(post.c.id, post.c.author, post.c.lang)
     found: dict[int, Counter[str]] = {}
     with connection.begin():
-        lookup = Lookup(connection, columns.where(match_keys(connection, post.c.author), post.c.lang.is_not(None)))
+        lookup = Lookup(connection, query.where(match_keys(connection, post.c.author), post.c.lang.is_not(None)))
         visited = _Visited(connection, by)
         for piece in _split_keys(nodes, 500):
             for _, author, lang in visited.filter_read(piece, lookup.fetch_rows(piece)):

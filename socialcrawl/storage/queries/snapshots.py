@@ -52,8 +52,8 @@ def write_standings(connection: Connection, campaign: int, rows: Sequence[Standi
 
 def read_standings(connection: Connection, campaign: int) -> dict[int, StandingRow]:
     """Return the standings of a campaign as they were last written, by node; called in a transaction."""
-    columns = select(*(standing.c[name] for name in NAMES[1:])).where(standing.c.campaign == campaign)
-    return {row[0]: StandingRow(*row) for row in connection.execute(columns)}
+    query = select(*(standing.c[name] for name in NAMES[1:])).where(standing.c.campaign == campaign)
+    return {row[0]: StandingRow(*row) for row in connection.execute(query)}
 
 
 class SampledRow(NamedTuple):
@@ -81,5 +81,5 @@ def write_sampled(connection: Connection, campaign: int, rows: Sequence[SampledR
 
 def read_sampled(connection: Connection, campaign: int) -> dict[int, SampledRow]:
     """Return what a campaign has drawn as it was last written, by node; called in a transaction."""
-    columns = select(*(sampled.c[name] for name in SampledRow._fields)).where(sampled.c.campaign == campaign)
-    return {row[0]: SampledRow(*row) for row in connection.execute(columns)}
+    query = select(*(sampled.c[name] for name in SampledRow._fields)).where(sampled.c.campaign == campaign)
+    return {row[0]: SampledRow(*row) for row in connection.execute(query)}

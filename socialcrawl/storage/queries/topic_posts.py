@@ -18,9 +18,9 @@ SOME = 5_000  # rows that are read together
 
 def read_matches(connection: Connection, campaign: int) -> Iterator[Sequence[Any]]:
     """Yield (post, occurrences) of all matches, some at a time."""
-    columns = select(hit.c.post, hit.c.occurrences).where(hit.c.campaign == campaign).order_by(hit.c.post)
+    query = select(hit.c.post, hit.c.occurrences).where(hit.c.campaign == campaign).order_by(hit.c.post)
     last = ""
-    while rows := connection.execute(columns.where(hit.c.post > last).limit(SOME)).all():
+    while rows := connection.execute(query.where(hit.c.post > last).limit(SOME)).all():
         yield rows
         last = rows[-1].post
 

@@ -184,7 +184,7 @@ def misleading(runs):
     """How many of the times that intervals were shown more than a sixth of them did not hold the truth."""
     times = [[one for one in run if one.at == at] for run in runs for at in ("100 steps", "250 steps")]
     shown = [[one for one in some if one.low is not None] for some in times]
-    return sum(6 * sum(not one.contains for one in some) > len(some) for some in shown)
+    return sum(6 * sum(not one.holds for one in some) > len(some) for some in shown)
 
 
 @pytest.mark.parametrize(("title", "steps"), {"two communities": 1_000, "degrees with a heavy tail": 500}.items())
