@@ -192,7 +192,7 @@ def test_long_runs_that_begin_in_a_corner_are_shown_and_right(title, steps):
     told = [one for seed in range(6) for one in measured.find_intervals(TWINS[title], seed, (steps,), 8, 3)]
     shown = [one for one in told if one.low is not None]
     assert len(shown) >= 0.8 * sum(one.truth > 0.0 for one in told)  # a bar of a histogram that nobody is in is not
-    assert sum(one.contains for one in shown) >= 0.9 * len(shown)
+    assert sum(one.holds for one in shown) >= 0.9 * len(shown)
 
 
 def test_the_truth_that_coverage_is_measured_by_is_that_of_the_graph():
