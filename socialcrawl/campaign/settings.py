@@ -150,7 +150,8 @@ class Settings(Section):
         return self
 
     def _lacks_keys_of(self, other: KindFacts) -> None:
-        wrong = [key for key in other.crawl if key in self.crawl.model_fields_set and self.kind != other.name]
+        foreign = list_foreign_keys(self.kind)
+        wrong = [key for key in other.crawl if key in self.crawl.model_fields_set and key in foreign]
         if wrong and any(getattr(self.crawl, key) != getattr(CrawlSection(), key) for key in wrong):
             raise ValueError(
                 f'{wrong[0]} under [crawl] belongs to kind = "{other.name}": remove it; who is asked is said under '

@@ -7,6 +7,7 @@ nothing of a token can be read from them, nor tried against them without the key
 import os
 import threading
 from collections.abc import Mapping
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -14,16 +15,11 @@ from urllib.parse import urlsplit
 from platformdirs import user_state_path
 
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.platforms.facts import BUILT_IN
+from socialcrawl.platforms.facts import list_platform_facts
 from socialcrawl.system.locks import Lock, lock_file
 
 NAME = "socialcrawl"
 KEY_BYTES = 32
-ALIASES = {
-    "localhost": "127.0.0.1",
-    "::1": "127.0.0.1",
-    **{host: facts.hosts[0] for facts in BUILT_IN.values() for host in facts.hosts[1:]},
-}
 PORTS = {"http": 80, "https": 443}
 REMEDY = "let XDG_STATE_HOME name a folder that can be written"
 
@@ -145,11 +141,18 @@ def make_state_folder() -> Path:
     return folder
 
 
+@cache
+def _list_aliases() -> Mapping[str, str]:
+    """Return the hosts that lead to another one, which counts for them; those of added platforms too."""
+    own = {host: facts.hosts[0] for facts in list_platform_facts() for host in facts.hosts[1:]}
+    return {"localhost": "127.0.0.1", "::1": "127.0.0.1", **own}
+
+
 def _find_host(base: str) -> str:
     if not base:
         return "the web"
     parts = urlsplit(base)
-    host = ALIASES.get(parts.hostname or "", parts.hostname)
+    host = _list_aliases().get(parts.hostname or "", parts.hostname)
     return f"{host}:{parts.port or PORTS.get(parts.scheme, 0)}"
 
 

@@ -80,8 +80,8 @@ def _options(
 def init(
     file: Annotated[Path, typer.Argument(help="The campaign file to write.")] = Path("campaign.toml"),
     keyword: Annotated[list[str] | None, typer.Option(help="Keyword or phrase. Repeatable.")] = None,
-    platform: Annotated[str, typer.Option(help="x, bluesky, mastodon or web.")] = "x",
-    kind: Annotated[str, typer.Option(help="collect, track, refresh or sample.")] = "collect",
+    platform: Annotated[str, typer.Option(help="x, bluesky, mastodon, web, or one that a package adds.")] = "x",
+    kind: Annotated[str, typer.Option(help="collect, track, refresh, sample, or one that a package adds.")] = "collect",
 ) -> None:
     """Write a campaign file in which every setting is explained."""
     from socialcrawl.cli.commands.init import write_campaign_file  # noqa: PLC0415

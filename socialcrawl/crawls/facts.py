@@ -22,7 +22,8 @@ class KindFacts:
         idle: sections that have no effect.
         topical: whether [topic] is required.
         files: keys of the section that name files whose content decides how accounts are judged.
-        crawl: keys of [crawl] that only this kind has.
+        crawl: keys of [crawl] that have an effect in this kind. Those of the built-in kinds have none in other kinds,
+            which refuse them unless they name them here too.
         fixed: sections and dotted keys that cannot change after the campaign began, because outcomes depend on them.
     """
 
@@ -77,8 +78,14 @@ KINDS = PluginGroup("socialcrawl.kinds", "kind of campaign", tuple(BUILT_IN))
 
 
 def list_foreign_keys(name: str) -> frozenset[str]:
-    """Return the keys of [crawl] that only kinds other than `name` have."""
-    return frozenset(key for other in BUILT_IN.values() if other.name != name for key in other.crawl)
+    """Return the keys of [crawl] that belong to built-in kinds other than `name`, which `name` does not have."""
+    foreign = frozenset(key for other in BUILT_IN.values() if other.name != name for key in other.crawl)
+    return foreign.difference(find_kind_facts(name).crawl)
+
+
+def list_added_facts() -> tuple[KindFacts, ...]:
+    """Return what campaign files need to know about the kinds that other packages add, without broken ones."""
+    return tuple(kind.facts for kind in KINDS.load_added())
 
 
 def find_kind_facts(name: str) -> KindFacts:

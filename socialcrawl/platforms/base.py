@@ -105,7 +105,7 @@ class Platform(ABC):
 
     facts: ClassVar[PlatformFacts]
     roles: ClassVar[EndpointRoles]
-    searches: ClassVar[bool] = True
+    searches: ClassVar[bool] = False
     look_up: ClassVar[bool] = False
     publishing: ClassVar[str] = ""
     advice: ClassVar[str] = "name seeds (usernames = [...])"

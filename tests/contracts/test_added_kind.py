@@ -1,12 +1,20 @@
 """A fifth kind of campaign, registered by an entry point of another package: it runs, reports, explains, exports."""
 
+import json
 import os
+import re
+import tomllib
+from pathlib import Path
 
 import pytest
 from commands import campaign_file, socialcrawl
+from jsonschema import Draft202012Validator
 from x_crawls import posts_file, rows
 
+from socialcrawl.crawls.base import CrawlKind
 from socialcrawl.mock.server import serve_in_thread
+
+PAGE = (Path(__file__).parents[2] / "docs/development/kinds.md").read_text("utf-8")
 
 PLUGIN = """
 from typing import Literal
@@ -24,7 +32,7 @@ class WanderSection(Section):
 
 
 class WanderKind(CrawlKind):
-    facts = KindFacts("wander", "accounts in no order", WanderSection, ("by",), topical=True)
+    facts = KindFacts("wander", "accounts in no order", WanderSection, ("by",), topical=True, crawl=("zeta",))
     matter = "nothing"
     does = "which wanders about"
     private = ("friend",)
@@ -111,4 +119,59 @@ def test_without_its_package_a_campaign_is_refused_and_the_known_kinds_are_named
     assert child.returncode == 2
     assert "unknown kind of campaign 'wander'. Choose one of: collect, track, refresh, sample" in " ".join(
         child.stdout.split()
+    )
+
+
+def test_init_writes_a_campaign_file_of_an_added_kind_and_the_schema_has_its_section(package, tmp_path):
+    def told(*words):
+        child = socialcrawl(*words, folder=tmp_path, PYTHONPATH=package)
+        assert child.returncode == 0, child.stdout + child.stderr
+        return child.stdout
+
+    told("init", "mine.toml", "--kind", "wander", "--keyword", "tea")
+    text = (tmp_path / "mine.toml").read_text("utf-8")
+    given = tomllib.loads(text)
+    assert (given["kind"], given["wander"], given["crawl"]["steps"]) == ("wander", {}, 30)
+    assert '# by = "bfs"' in text
+    assert "ok     mine.toml" in told("check", "mine.toml")
+
+    schema = Draft202012Validator(json.loads(told("check", "--schema")))
+    schema.check_schema(schema.schema)
+    assert schema.is_valid({**given, "wander": {"by": "random"}})
+    assert not schema.is_valid({**given, "wander": {"by": "car"}})
+    assert not schema.is_valid({**given, "wander": {"bye": "bfs"}})
+
+
+def test_init_names_the_known_kinds_where_one_is_unknown(package, tmp_path):
+    child = socialcrawl("init", "mine.toml", "--kind", "wonder", folder=tmp_path, PYTHONPATH=package)
+    assert child.returncode == 2
+    said = " ".join(child.stderr.split())
+    assert "Unknown kind of campaign 'wonder'. Choose one of: collect, track, refresh, sample, wander" in said
+
+
+def test_it_takes_the_keys_of_crawl_that_its_facts_name_and_no_others_of_another_kind(package, tmp_path):
+    file = wandering(tmp_path, "http://127.0.0.1:1")
+    plain = file.read_text("utf-8")
+    codes = {}
+    for line in ("zeta = 0.25", "q = 0.25"):
+        file.write_text(plain.replace("[crawl]\n", f"[crawl]\n{line}\n"), "utf-8")
+        codes[line] = socialcrawl("check", file, folder=tmp_path, PYTHONPATH=package)
+    assert codes["zeta = 0.25"].returncode == 0, codes["zeta = 0.25"].stdout
+    assert codes["q = 0.25"].returncode == 2
+    assert 'q under [crawl] belongs to kind = "collect"' in " ".join(codes["q = 0.25"].stdout.split())
+
+
+def test_the_example_of_the_page_on_kinds_is_a_kind():
+    code, *_ = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    found = {}
+    exec(compile(code, "kinds.md", "exec"), found)
+    assert isinstance(found["wander"], CrawlKind)
+    assert found["wander"].facts.name == "wander"
+
+
+def test_the_page_on_kinds_names_all_that_a_kind_can_override():
+    everything = {name for name in vars(CrawlKind) if not name.startswith("_")} | set(CrawlKind.__annotations__)
+    table = "\n".join(line for line in PAGE.splitlines() if line.startswith("|"))
+    assert (
+        sorted(everything - {"facts", "make_crawl", "describe"} - set(re.findall(r"`(\w+)(?: = \w+)?`", table))) == []
     )

@@ -2,9 +2,14 @@
 
 import json
 import os
+import re
+import subprocess
+import sys
 import threading
+import tomllib
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -12,6 +17,7 @@ from commands import campaign_file, socialcrawl
 from x_crawls import posts_file, rows
 
 from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.platforms.base import Platform
 
 POSTS = {
     "ann": ["morning tea for @bea", "no more tea, says @cid"],
@@ -105,6 +111,7 @@ class ForumPlatform(Platform):
         is_token=lambda word, section: word.startswith("forum-key-"),
     )
     roles = EndpointRoles(search=SEARCH, by_name=MEMBER, by_id=MEMBER, timeline=MEMBER, together=1)
+    searches = True
     full_name = "write the name of a member, in small letters"
     template = Template(str(HERE / "campaign-forum.toml"), "name members", "name members")
 
@@ -383,3 +390,54 @@ def test_an_entry_point_with_another_name_than_the_facts_is_refused_with_both_na
     said = " ".join((child.stdout + child.stderr).split())
     assert "'agora' that the package 'halfway' adds" in said
     assert "calls itself 'forum' in its facts: its entry point and its facts need the same name" in said
+
+
+def test_a_template_without_a_budget_is_adapted_to_another_kind(package, tmp_path):
+    told = telling(tmp_path, package)
+    told("init", "mine.toml", "--platform", "forum", "--kind", "track", "--keyword", "tea")
+    given = tomllib.loads((tmp_path / "mine.toml").read_text("utf-8"))
+    assert (given["kind"], given["source"]["platform"], given["track"]["target"]) == ("track", "forum", "indegree")
+    assert "estimator" not in given["crawl"]
+    assert "ok mine.toml:" in told("check", "mine.toml")
+
+
+def test_a_platform_that_does_not_say_so_has_no_search(tmp_path):
+    plain = PLUGIN.replace("    searches = True\n", "").replace("    def queries(", "    def unused(")
+    (tmp_path / "discussing.py").write_text(plain, "utf-8")
+    (tmp_path / "forum.toml").write_text(POLICY, "utf-8")
+    path = installed(tmp_path, "platforms", "forum = discussing:forum")
+    file = tmp_path / "mine.toml"
+    text = TEMPLATE.replace('usernames = ["ann"]', "search = true").replace("a word", "tea").replace("a phrase", "cup")
+    file.write_text(text.replace("prefix*", "tea*"), "utf-8")
+    child = socialcrawl("check", file, folder=tmp_path, PYTHONPATH=path)
+    assert child.returncode == 2
+    said = " ".join(child.stdout.split())
+    assert "There is nothing to start from: name usernames under [seeds]." in said
+
+
+def test_hosts_of_an_added_platform_share_the_windows_of_a_token(tmp_path):
+    hosts = 'hosts=("forum.example", "old.forum.example"), policy='
+    (tmp_path / "discussing.py").write_text(PLUGIN.replace("policy=", hosts, 1), "utf-8")
+    path = installed(tmp_path, "platforms", "forum = discussing:forum")
+    code = """
+from socialcrawl.campaign.token_locks import make_token_mark as mark
+new, old, other = (mark(f"https://{host}.example", "token") for host in ("forum", "old.forum", "new.forum"))
+print(new == old, new == other)
+"""
+    child = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": path, "XDG_STATE_HOME": str(tmp_path / "state")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert child.stdout.split() == ["True", "False"]
+
+
+def test_the_example_of_the_page_on_platforms_is_a_platform():
+    page = (Path(__file__).parents[2] / "docs/development/platforms.md").read_text("utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    found = {"__file__": __file__}
+    exec(compile(code, "platforms.md", "exec"), found)
+    assert isinstance(found["forum"], Platform)
+    assert (found["forum"].facts.name, found["forum"].searches) == ("forum", True)

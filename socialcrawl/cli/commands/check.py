@@ -11,6 +11,7 @@ from socialcrawl.campaign.plan import Plan, make_plan
 from socialcrawl.campaign.schedule import Schedule
 from socialcrawl.campaign.settings import Settings, describe_namesake, read
 from socialcrawl.cli.render.console import Text
+from socialcrawl.crawls.facts import list_added_facts
 from socialcrawl.crawls.registry import kind_of
 from socialcrawl.daemon.notice_addresses import require_apprise
 from socialcrawl.errors import SettingsError
@@ -49,8 +50,15 @@ def check(given: Sequence[Path], console: Console) -> int:
 
 
 def make_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of campaign files: keys, their meaning and their values."""
+    """Return the JSON Schema (draft 2020-12) of campaign files: keys, their meaning and their values.
+
+    Sections of kinds that other packages add are part of it.
+    """
     schema = Settings.model_json_schema()
+    for facts in list_added_facts():
+        if facts.section is not None:
+            within = f"#/properties/{facts.name}/$defs/{{model}}"
+            schema["properties"][facts.name] = facts.section.model_json_schema(ref_template=within)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "A campaign of socialcrawl"}
 
 

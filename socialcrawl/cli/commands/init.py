@@ -3,18 +3,24 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 from socialcrawl.campaign.keywords import AS_OPTIONS, check_keywords
-from socialcrawl.crawls.facts import BUILT_IN, DEFAULT, KindFacts
+from socialcrawl.campaign.sections.values import Section
+from socialcrawl.crawls.facts import BUILT_IN, DEFAULT, KindFacts, find_kind_facts
 from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.base import Template
 from socialcrawl.platforms.facts import DEFAULT as DEFAULT_PLATFORM
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.system.files import find_folder
-from socialcrawl.text.wording import explain_unknown
 
 OF_KINDS = ("crawl", *BUILT_IN)
 """Sections of the templates that are for campaigns of one kind."""
+OWN = """{section}[crawl]
+steps = 30                      # accounts to ask after the seeds
+refresh_rate = 1                # accounts picked together
+"""
+"""What a campaign of a kind without a file in the folder config has instead of these sections."""
 
 
 def write_campaign_file(
@@ -29,9 +35,7 @@ def write_campaign_file(
     template = find_platform(platform).template
     if template is None:
         raise SettingsError(f"There is no template for {platform!r}: write the campaign file by hand.")
-    if kind not in BUILT_IN:
-        raise SettingsError(explain_unknown("kind of campaign", kind, BUILT_IN))
-    dataset = "seeds" in (facts := BUILT_IN[kind]).idle
+    dataset = "seeds" in (facts := find_kind_facts(kind)).idle
     text = (find_folder("config") / template.file).read_text("utf-8")
     if dataset and keywords:
         raise SettingsError("A campaign that refreshes a dataset has no topic: remove the keywords.")
@@ -72,9 +76,26 @@ def _adapt_to_kind(text: str, facts: KindFacts) -> str:
     )
     head = re.sub(r"^# kind = .*\n", "", head, flags=re.MULTILINE)
     head = re.sub(r"^(name = .*\n)", rf'\1kind = "{facts.name}"\n', head, count=1, flags=re.MULTILINE)
-    own = (find_folder("config") / f"kind-{facts.name}.toml").read_text("utf-8")
-    place = next(i for i, part in enumerate(sections) if part.startswith("[budget]"))
+    file = find_folder("config") / f"kind-{facts.name}.toml"
+    own = file.read_text("utf-8") if file.exists() else OWN.format(section=_format_section(facts))
+    place = next((i for i, part in enumerate(sections) if part.startswith("[budget]")), len(sections))
+    if place and not sections[place - 1].endswith("\n"):
+        sections[place - 1] += "\n"
     return "".join([head, *sections[:place], own + "\n", *sections[place:]])
+
+
+def _format_section(facts: KindFacts) -> str:
+    """Return the section of a kind, with its keys and their defaults as comments; "" where it has none."""
+    if facts.section is None:
+        return ""
+    usual: Section = facts.section()
+    lines = [f"[{facts.name}]"]
+    for name, value in usual.model_dump(mode="json").items():
+        field = type(usual).model_fields[name]
+        given = "" if value is None or isinstance(value, dict) else _quote_word(value)
+        line = f"# {field.alias or name} = {given}"
+        lines.append(f"{line:<31} # {field.description}" if field.description else line)
+    return "\n".join(lines) + "\n\n"
 
 
 def _adapt_to_dataset(text: str, template: Template) -> str:
@@ -83,5 +104,5 @@ def _adapt_to_dataset(text: str, template: Template) -> str:
     return re.sub(r"^(hosts = .*?# ).*", lambda found: found[1] + template.hosts, text, flags=re.MULTILINE)
 
 
-def _quote_word(word: str) -> str:
+def _quote_word(word: Any) -> str:
     return json.dumps(word, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML writes text as JSON does

@@ -28,6 +28,7 @@ class BlueskyPlatform(Platform):
     """Bluesky: its public AppView, or with an app password the server of an account."""
 
     facts = BLUESKY
+    searches = True
     roles = EndpointRoles(
         search=SEARCH,
         by_name=PROFILES,

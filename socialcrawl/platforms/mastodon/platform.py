@@ -40,6 +40,7 @@ class MastodonPlatform(Platform):
     """Mastodon, and servers that speak as it does."""
 
     facts = MASTODON
+    searches = True
     roles = EndpointRoles(
         search=TAG, by_name=LOOK_UP, by_id=LOOK_UP, timeline=STATUSES, following=FOLLOWING, together=1, probe=LOOK_UP
     )

@@ -29,7 +29,6 @@ class WebPlatform(Platform):
 
     facts = WEB
     roles = EndpointRoles(search="", by_name=ANY, by_id=ANY, timeline=ANY, together=1, probe=ANY)
-    searches = False
     advice = "name pages (usernames = [...])"
     full_name = "write the address of a page in full, as https://example.org/page"
     probe_shows = "its robots.txt was asked for"

@@ -41,6 +41,7 @@ class XPlatform(Platform):
     """X, by its API v2."""
 
     facts = X
+    searches = True
     roles = EndpointRoles(
         search=SEARCH,
         by_name=BY_NAME,
