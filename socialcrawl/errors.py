@@ -14,7 +14,7 @@ One bad account is not an error: it is an `Outcome` whose `missing` names the re
 
 
 class SocialcrawlError(Exception):
-    """The root of all failures that a person can mend; `str(error)` is one or two plain sentences."""
+    """The root of all failures that a person can fix; `str(error)` is one or two plain sentences."""
 
 
 class SettingsError(SocialcrawlError):
@@ -34,7 +34,7 @@ class HeldError(StoreError):
 
 
 class SourceError(SocialcrawlError):
-    """The platform refuses to answer in a way that asking again cannot mend."""
+    """The platform refuses to answer in a way that asking again cannot fix."""
 
 
 class MockError(SocialcrawlError):

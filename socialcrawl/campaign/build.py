@@ -100,7 +100,7 @@ class ProcessContext:
         time: the clock.
         shared: the windows of their tokens.
         leases: the rights to use these.
-        pool: makes the executor for so many requests in flight.
+        pool: makes the executor for this many requests in flight.
         disk: what looks at the disk of a database.
     """
 

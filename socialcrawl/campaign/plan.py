@@ -44,7 +44,7 @@ class Plan:
         base: the server that is asked; `billed` says that it charges, and is not on this machine.
         queries: the texts to search.
         usernames: the accounts to begin with.
-        caps: the budget, but for the number of nodes, which the crawl keeps.
+        caps: the budget, except the number of nodes, which the crawl keeps.
         accounts: who is never asked.
         schedule: when a daemon works on it.
         doubts: what is to be said of keywords that are refused in new campaigns; this one has begun with them.
@@ -148,7 +148,7 @@ class Plan:
         return None if isinf(money) else round(money)
 
     def guard(self) -> None:
-        """Nothing, but for a server that bills and a budget without an end.
+        """Check that a campaign on a server that bills has a limit of cost.
 
         Raises:
             SettingsError: the campaign could spend without limit.

@@ -5,7 +5,7 @@
     log.info("a turn begins", rate=15)
 
 What the standard library's loggers say (APScheduler's, uvicorn's, those of this package) is shown in the same form,
-from warnings upward. A failure that a person can mend is its sentence; anything else is a bug, with its traceback.
+from warnings upward. A failure that a person can fix is its sentence; anything else is a bug, with its traceback.
 """
 
 import json
@@ -129,7 +129,7 @@ def _format_message(record: logging.LogRecord) -> str:
 
 
 def _explain_failure(_: Any, __: str, event: Event) -> Event:
-    """Return the event with its failure in words: a sentence where a person can mend it, a traceback for a bug."""
+    """Return the event with its failure in words: a sentence where a person can fix it, a traceback for a bug."""
     given = event.pop("exc_info", None)
     if not given:
         return event

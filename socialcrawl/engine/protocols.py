@@ -216,7 +216,7 @@ class Crawl(Protocol):
     """A policy that decides what to ask next and learns from what came back."""
 
     def choose(self, size: int, now: float) -> Batch | Wait | Stop:
-        """Return the next picks, `size` of them where so many are left.
+        """Return the next picks: `size` of them, or fewer where fewer are left.
 
         Changes nothing: asked twice, the same answer.
         """

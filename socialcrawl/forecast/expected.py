@@ -204,7 +204,7 @@ def count_unreturned(
 def _find_posts_ahead(
     shape: CampaignParameters, typical: TypicalNeeds, done: CampaignProgress, now: float
 ) -> tuple[list[int], RemainingWork]:
-    """Return the posts that each search still to come reads, and what is left to do if they bring so many authors."""
+    """Return the posts that each remaining search reads, and what is left to do if they bring as many authors."""
     most = shape.search_pages * find_page_size(shape, shape.roles.search)
     matches = typical.matches or (most,) * shape.queries
     reads = [min(found, most) for found in matches[done.queries :]]
@@ -225,7 +225,7 @@ def _compute_speed(shape: CampaignParameters, typical: TypicalNeeds) -> float:
 
 
 def _compute_step(shape: CampaignParameters, typical: TypicalNeeds) -> dict[str, Amount]:
-    """Return the mean of a step, of which so many go back."""
+    """Return the mean of a step, with this number of steps that go back."""
     first = _compute_account(shape, typical, _compute_named_share(shape, typical.named))
     if shape.inward and shape.roles.inward:
         found = min(find_page_size(shape, shape.roles.inward), typical.posts_per_page)
@@ -385,7 +385,7 @@ class _ExpectedCourse:
             yield _divide(count_pool_bursts(self.shape, pool, self.rest.seconds) - used.get(pool, 0.0), each)
 
     def _payable(self, phase: CampaignPhase, what: str, amount: float) -> float:
-        """Return the turns that so many posts or mills allow: a request leaves only if its dearest can be paid."""
+        """Return the turns that a number of posts or mills allows: a request leaves only if its dearest can be paid."""
         each = sum(getattr(mean, what) for mean in phase.means.values())
         dearest, usual = max((self._dearest(name, mean, what) for name, mean in phase.means.items()), default=(0, 0))
         return _divide(amount - dearest + usual, each) if amount >= dearest else 0.0

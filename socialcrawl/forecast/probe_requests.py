@@ -16,7 +16,7 @@ ROUNDS = 2
 
 @dataclass(frozen=True, slots=True)
 class ProbeRequests:
-    """What one endpoint is asked: requests, for so many users, which bring so many posts."""
+    """What one endpoint is asked: how many requests, for how many users, which bring how many posts."""
 
     endpoint: str
     requests: float
@@ -25,7 +25,7 @@ class ProbeRequests:
 
 
 def bound_probes(shape: CampaignParameters, rest: RemainingWork, done: CampaignProgress) -> list[ProbeRequests]:
-    """Return the most of each endpoint, but for the budget."""
+    """Return the most of each endpoint, regardless of the budget."""
     users = count_most_users(shape, rest, done)
     full, roles = _bound_requests(shape, users, done), shape.roles
     names = min(done.named, users) if roles.probe_named else 0
@@ -62,7 +62,7 @@ def plan_rounds(
 
 
 def _bound_requests(shape: CampaignParameters, users: float, done: CampaignProgress) -> float:
-    """Return the most requests for so many users, if all of them can be named in one.
+    """Return the most requests for this number of users, if all of them can be named in one.
 
     Each round ends with a part of one.
     """

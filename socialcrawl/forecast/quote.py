@@ -181,7 +181,7 @@ def bound_requests(
 
 
 def _bound_look_ups(shape: CampaignParameters, pages: float, accounts: float) -> list[tuple[str, float, float, float]]:
-    """Return the look-ups of the authors on so many pages; those of accounts that are read tell of others besides."""
+    """Return the look-ups of the authors on `pages`; those of `accounts` that are read tell of others besides."""
     if not shape.heeds:
         return []
     authors = multiply(pages, find_page_size(shape, shape.roles.search))

@@ -92,7 +92,7 @@ class CampaignProgress:
     Attributes:
         requests, posts, money: as the planner counts them, what was never settled at its dearest; money in mills.
         began: when its first request left (Unix seconds).
-        queries: searches finished, which have `found` so many authors.
+        queries: searches finished; `found`: the authors that they have found.
         looked_up: seeds that were looked up, `gone` those of them that cannot be asked.
         asked: accounts asked, however that ended: what max_nodes counts.
         seeds: accounts asked before the steps began, `waiting` those that are to be asked again.
@@ -218,7 +218,7 @@ def find_page_size(shape: CampaignParameters, endpoint: str) -> int:
 
 
 def count_look_ups(shape: CampaignParameters, users: float) -> float:
-    """Return the requests that look so many users up."""
+    """Return the requests that look up this number of users."""
     return users if users == inf else ceil(users / shape.roles.together)
 
 
@@ -254,7 +254,7 @@ def count_allowed(shape: CampaignParameters, endpoint: str, seconds: float) -> i
 
 
 def count_windows(shape: CampaignParameters, endpoint: str, requests: float) -> float:
-    """Return how many windows have to open for so many requests, if all credentials are used to the full."""
+    """Return how many windows have to open for this number of requests, if all credentials are used to the full."""
     rules = _list_rules(shape, endpoint)
     if not requests or requests == inf or not rules:
         return inf if requests else 0

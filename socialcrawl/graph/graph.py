@@ -58,7 +58,7 @@ class Graph:
         self._more, self._most = _make_blanks(1024)
 
     def reserve(self, size: int) -> None:
-        """Make room for `size` nodes, numbered 0 .. size - 1, where it is known that there can be so many."""
+        """Make room for `size` nodes, numbered 0 .. size - 1, where it is known that there can be that many."""
         self._reserve(size)
         if size > len(self._next_of):
             self._next_of = grow_array(self._next_of, size)
@@ -361,7 +361,7 @@ class Graph:
 
 
 def _make_blanks(size: int) -> tuple[Weights, Weights]:
-    """Return what `size` links add to the features, and what they lift them to, but for values and weights."""
+    """Return what `size` links add to the features, and what they lift them to, without values and weights."""
     more, most = np.zeros((size, len(COLUMNS))), np.full((size, len(COLUMNS)), -np.inf)
     more[:, LINKS] = 1.0
     return more, most

@@ -148,7 +148,7 @@ def check(node: Node, value: float, targets: NDArray[np.int64], alpha: Weights) 
 
 
 def find_distinct(rows: Rows) -> Rows:
-    """Return each of `rows` once, in ascending order; on so many numbers faster than `np.unique`."""
+    """Return each of `rows` once, in ascending order; faster than `np.unique` on this range of numbers."""
     ordered = rows.copy()
     ordered.sort()
     first = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]

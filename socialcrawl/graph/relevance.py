@@ -35,7 +35,7 @@ WAYS = ("replies", "reposts", "quotes")
 PIECE, RUN = 512, 64  # characters of a text that are normalised together; marks after one of them that are looked at
 SHORT = 100_000  # characters; a longer text is counted in little memory
 _UNTOLD = re.compile(r"und|zxx|mis|mul|art|q[a-t][a-z]")
-_FORMER = {"id": "in", "he": "iw"}  # languages that X calls by the code of before 1989
+_FORMER = {"id": "in", "he": "iw"}  # languages that X names by their codes from before 1989
 
 
 def compute_worth(occurrences: int) -> float:

@@ -203,7 +203,7 @@ class ImprovedFixedHistory(HistoryWindow):
         self._last.join(row, paid, importance)
 
     def record_crawl(self, row: int, cash: float, paid: float) -> None:
-        """Take a measure; those that are older than `time` are forgotten, but for the last `least`."""
+        """Take a measure; those that are older than `time` are forgotten, except for the last `least`."""
         self._fixed.record_crawl(row, cash, paid)
         self._last.record_crawl(row, cash, paid)
 

@@ -177,7 +177,7 @@ class Mock:
         world: what there is to see; None where that is pages only.
         settings: platforms, limits, windows, tokens, money, the server's clock, the moments of search and of the file.
         fault: the choice of faults, for tests.
-        time: the time that the server's clock shows, but for its skew.
+        time: the time that the server's clock shows, without its skew.
         more: further platforms, for tests.
     """
 

@@ -26,7 +26,7 @@ class ScenarioState:
         world: what there is to see; None where that is pages only.
         settings: the scenario and the skew at the start.
         platforms: those that are served, by name.
-        time: the time that the server's clock shows, but for its skew.
+        time: the time that the server's clock shows, without its skew.
         moment: which posts exist; None where there are none.
 
     Raises:

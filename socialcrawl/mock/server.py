@@ -100,7 +100,7 @@ def serve_in_thread(
     Args:
         posts: the posts, or a file of posts; None with `export=FOLDER` or `pages=FILE`.
         fault: the choice of faults, see `socialcrawl.mock.faults`.
-        time: what the server's clock shows, but for its skew.
+        time: what the server's clock shows, without its skew.
         more: further platforms.
         settings: those of MockSettings.
 

@@ -55,7 +55,7 @@ class MockSettings:
         skew: seconds by which the server's clock is ahead of ours; all that it says of time, its UTC days and its
             report are by this clock.
         latency: seconds until an answer is sent; the request is counted and billed when it comes.
-        cap: the most posts of a billing cycle; None is X's 3,000,000. Once so many are billed, nothing that reads
+        cap: the most posts of a billing cycle; None is X's 3,000,000. Once these are billed, nothing that reads
             posts is answered (429); the answer that reaches the cap is given whole.
         cap_reset_day: the day of the month on which a billing cycle begins (UTC), 1..31; in shorter months the last.
         platforms: what the posts are served as, names of PLATFORMS.

@@ -54,7 +54,7 @@ class Predicate:
         object.__setattr__(self, "_labels", {_make_key(name): on for name, on in self.labels.items()})
 
     def holds(self, who: Who, occurrences: int) -> bool:
-        """Return whether the node `who`, with so many occurrences in what was read of it, is on the topic."""
+        """Return whether the node `who`, with this number of occurrences in what was read of it, is on the topic."""
         names = [name for name in (who.username, who.id) if name]
         label = next((self._labels[key] for name in names if (key := _make_key(name)) in self._labels), None)
         if label is not None:

@@ -12,7 +12,7 @@ Every platform goes through here, X by the adapter in `x/transport.py`. A server
 - A name is resolved once. The address that was checked is the one that is connected to.
 
 Whether a request that failed has left is told apart as the ledger needs it: `broken` was not sent, `lost` may have been
-answered, and billed. Nothing here raises, but for MemoryError, which `bound_memory` makes a reply.
+answered, and billed. Nothing here raises, except for MemoryError, which `bound_memory` makes a reply.
 """
 
 import os

@@ -222,7 +222,7 @@ class _Pauses:
         self._policy, self._longest = Retrying(stop=stop_after_attempt(tries), wait=wait), longest
 
     def compute_pause(self, row: int, jitter: float) -> float:
-        """Return the seconds to wait after so many failures in a row."""
+        """Return the seconds to wait after this number of failures in a row."""
         return min(self._longest, float(self._policy.wait(self._make_attempt(row))) * jitter)
 
     def should_stop(self, tries: int) -> bool:

@@ -1,4 +1,4 @@
-"""The windows of tokens that several campaigns of one process use. Pure but for the lock: time is an argument.
+"""The windows of tokens that several campaigns of one process use. Pure except for the lock: time is an argument.
 
 A token on a server is known by its mark, whatever its variable is called. Campaigns with the same mark share one
 window set per endpoint, and each has a share of its slots by its weight; campaigns on one server share the estimate of

@@ -94,7 +94,7 @@ class WindowSets:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether there are so many window sets that it is time to forget some."""
+        """Whether there are enough window sets that it is time to forget some."""
         return len(self._window_sets) >= self._many
 
     def find_first(self, endpoint: str, now: float) -> tuple[float, RequestWindows | None]:

@@ -221,7 +221,7 @@ class SqlStore:
             self._held.returning = frozenset(pick.n for pick in batch if pick.act == Act.RECRAWL)
 
     def _keep(self, number: int, grant: Grant, reply: Reply, complete: Page, gone: ForgottenKeys) -> Reply:
-        """Store a page but for what of it was `gone`; the bill is that of the whole page."""
+        """Store a page without what of it was `gone`; the bill is that of the whole page."""
         now, page = format_time(reply.at), remove_forgotten(complete, gone)
         same = self._nodes.store_profiles(page.accounts, now) if page.accounts else {}
         numbers = self._nodes.number(answer_packing.list_accounts(page), now)

@@ -20,7 +20,7 @@ def parse_seconds(text: str, remedy: str = REMEDY, years: int = 1) -> float:
     """Return the span written as 3s, 500ms, 15m, 1h30m, 7d or 900 (seconds); `remedy` says what else to write.
 
     Raises:
-        SettingsError: it is not a span of time, or not longer than nothing, or longer than so many `years`.
+        SettingsError: it is not a span of time, or is zero, or is longer than `years`.
     """
     parts = PART.findall(text.lower())
     left = PART.sub("", text.lower()).strip()

@@ -239,7 +239,7 @@ def test_values_of_all_kinds_are_written_as_json_and_csv_have_them(capsys):
 def test_a_query_that_would_write_changes_nothing_on_either_database(place, query):
     count = "select count(*), sum(length(text)) from post"
     before = found(place, count)
-    with pytest.raises(StoreError, match=r"only reads|one statement|Mend the query"):
+    with pytest.raises(StoreError, match=r"only reads|one statement|Fix the query"):
         found(place, query)
     assert found(place, count) == before
 
@@ -279,7 +279,7 @@ def test_rows_are_read_while_they_are_written_and_no_more_than_asked_for(place, 
 def test_a_wrong_query_is_told_in_one_sentence_on_either_database(place):
     with pytest.raises(StoreError, match=r"posts.*Tables are: account, campaign, .*top_account"):
         found(place, "select * from posts")
-    with pytest.raises(StoreError, match=r"syntax error.*Mend the query"):
+    with pytest.raises(StoreError, match=r"syntax error.*Fix the query"):
         found(place, "select from where")
     with opened(place) as connection, connection.begin():
         connection.exec_driver_sql("drop view topic_post")

@@ -253,7 +253,7 @@ def _format_relevance(found: Summary, spending: Spending, *, billed: bool) -> li
 
 
 def _format_worth(found: Summary, spending: Spending, *, billed: bool) -> Iterator[str]:
-    """Relevance per request and per dollar: of the steps for what was sent for them, and of everything for all."""
+    """Yield the relevance per request and per dollar: of the steps for their requests, and of everything for all."""
     total = found.relevance + found.seed_relevance
     requests, mills = spending.get("expand", (0, 0))
     for name, of_steps, of_all in (

@@ -81,7 +81,7 @@ INTERRUPTED = 130
 
 @dataclass(frozen=True, slots=True)
 class Seeding:
-    """Where crawls begin: files of rows, or so many sets, drawn among the nodes of value above `least`."""
+    """Where crawls begin: files of rows, or a number of sets, drawn among the nodes of value above `least`."""
 
     files: Sequence[Path]
     sets: int | None

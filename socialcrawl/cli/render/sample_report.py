@@ -16,7 +16,7 @@ from socialcrawl.crawls.sample.report import MOST, SampleReport
 from socialcrawl.crawls.sample.walk_components import WalkComponent
 from socialcrawl.text.wording import pluralize, round_up
 
-LISTED = 3  # parts of a topic that are left out are told one by one, so many
+LISTED = 3  # how many parts of a topic that are left out are shown one by one
 FOCUS = {
     "none": "anywhere",
     "hard": "on topic only",

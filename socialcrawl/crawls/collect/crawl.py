@@ -10,8 +10,8 @@
     8-9    for u in nodes: G' <- G' + crawlNode(u)            absorb(...)
 
 It decides and learns; it never waits, reads or writes. The seeds are asked first, in their order; they are no training
-rows. `choose` changes nothing; `absorb` is the only method that does, but for `fold`, which absorbs a whole history at
-once (bulk_fold.py).
+rows. `choose` changes nothing; `absorb` is the only method that does, except for `fold`, which absorbs a whole history
+at once (bulk_fold.py).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -148,7 +148,7 @@ class Collect(BulkFold):
         return Stop(StopKind.DONE, "the frontier is empty: every account in reach was asked")
 
     def _pick_late(self, left: int) -> Batch:
-        """With nothing else to do, nodes that rest are asked before their time; seeds among them as seeds."""
+        """Pick nodes that rest before their time, with nothing else to do; seeds among them as seeds."""
         nodes = list(self.resting)[:left]
         acts = [Act.SEED if node in self.seeds else Act.EXPAND for node in nodes]
         return tuple(

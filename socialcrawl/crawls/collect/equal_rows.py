@@ -17,7 +17,7 @@ FIRST = -2  # the place of rows in crowd 0; those in crowd i have FIRST - i
 MOST = 64  # crowds that are kept apart
 LOOK = 256  # rows that are looked at together for one that is still there
 FEW = 100_000  # rows that are sorted without a thought
-SAMPLE = 1000  # of more rows, so many tell where the masses are
+SAMPLE = 1000  # rows of a larger set that are drawn to see where the masses are
 
 
 class EqualRows:

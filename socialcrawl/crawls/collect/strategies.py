@@ -156,7 +156,7 @@ def _find_share(weights: NDArray[np.float64], draw: float) -> int:
 
 
 class ControlledStrategy:
-    """Another strategy, but for a share of the steps, which are drawn for comparison.
+    """Another strategy, except for a share of the steps, which are drawn for comparison.
 
     Args:
         strategy: chooses in all other steps.

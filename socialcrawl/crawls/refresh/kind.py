@@ -31,7 +31,7 @@ class RefreshKind(CrawlKind):
     drawn = """\
 Accounts that were imported are those of an old dataset: what that was drawn from, and how, only its makers know. Those
 that were not tested yet say nothing about its state today. Unless all were tested, those that were are no random
-sample of it, but for the ones that were drawn by lot."""
+sample of it, except for the ones that were drawn by lot."""
     features = COLUMNS
     dataset = True
     reuses = False  # an account may have become inactive since

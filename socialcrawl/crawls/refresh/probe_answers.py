@@ -65,7 +65,7 @@ class ProbeAnswers:
         tell(nodes, states, others)
 
     def wake(self, picks: int) -> list[Node]:
-        """Return those who have rested enough after so many picks."""
+        """Return the nodes that have rested enough after this number of picks."""
         woken = [node for node, until in self.resting.items() if until <= picks]
         for node in woken:
             del self.resting[node]

@@ -1,6 +1,6 @@
 """Sample: a crawl that walks, so that what it visits is a uniform sample of a topic, as the loop can drive it.
 
-A search or a list names where walks start; each then asks, in its picks, for the nodes that it needs to know of before
+A search or a list names where walks start; each then asks, in its picks, for the nodes that it needs to know before
 it can take its next step: the neighbour drawn, or those of its short walks. A node is read once; its list of neighbours
 stays as it was then (neighbour_lists.py). Steps over nodes that were read are taken while learning, and cost nothing.
 
@@ -113,7 +113,7 @@ class Sample:
         self._move()
 
     def fold(self, history: History) -> None:
-        """Absorb every finished batch in turn, but for those that were; the walks are moved once, at the end."""
+        """Absorb every finished batch in turn, except for those that were; the walks are moved once, at the end."""
         for batch, outcomes in skip_known(history, self.picks):
             for pick, outcome in zip(batch, outcomes, strict=True):
                 self._take(pick, outcome)

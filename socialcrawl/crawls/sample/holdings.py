@@ -69,7 +69,7 @@ class AccountList:
     Attributes:
         whos: the accounts.
         occurrences: of the sample's topic in the posts that the list has of them; who has no posts there is left out.
-        on_topic: whether all of them are said to be on topic, but for those of whom the sample knows better.
+        on_topic: whether all of them are said to be on topic, except for those of whom the sample knows better.
         members: which accounts of a file these are, such as "the authors of its posts".
     """
 

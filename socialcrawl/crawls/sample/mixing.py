@@ -12,7 +12,7 @@ the rest    Walks say how many accounts the topic has: those read by the middle 
             visits that were at one of them. That is no fewer than are read by now, and REST of the on-topic accounts
             that reading all known neighbours would bring, at the rate of late. (Those with most links are read first,
             so that the rate falls: all of them would be too many.) Walks that hardly meet anybody new, for whom the
-            topic is less than ROOM times what was read, may be shut in: then it is all of them, but for LITTLE of
+            topic is less than ROOM times what was read, may be shut in: then it is all of them, except for LITTLE of
             the topic, which no estimate is far off without.
 
 A part that was read whole needs no check: its accounts are counted.
@@ -49,7 +49,7 @@ class MixingVerdict:
     Attributes:
         enough: whether it does; if not, no estimate of it is shown.
         whole: whether all accounts that walks can reach were read: then they are counted, not sampled.
-        steps: about so many more accounts to read until it does, 0 where it does; None: more steps will not help.
+        steps: about how many more accounts to read until it does, 0 where it does; None: more steps will not help.
         why: what speaks against it, sentences.
     """
 
@@ -80,7 +80,7 @@ def judge(walks: Walks, rows: Visits, apart: WalkComponents) -> MixingVerdict:
 
 
 def _ask_for_steps(walks: Walks, steps: float, *why: str) -> MixingVerdict:
-    """Return the verdict that so many more steps are needed, if the walks can make any."""
+    """Return the verdict that this many more steps are needed, if the walks can make any."""
     ended = walks.walkers[0].at >= 0 and all(walker.why for walker in walks.walkers)
     return MixingVerdict(enough=False, steps=None if ended else _round_up(steps), why=why)
 
@@ -148,7 +148,7 @@ class _WalkedParts:
         late = np.arange(len(links)) >= self.middle
         weight = np.where(late & (links > 0), 1.0 / np.maximum(links, 1), 0.0)  # many links: read sooner
         read = int(np.count_nonzero(links))
-        alike = float(weight.sum()) ** 2 / max(float(weight @ weight), 1e-300)  # so many of the same weight
+        alike = float(weight.sum()) ** 2 / max(float(weight @ weight), 1e-300)  # as many rows of equal weight
         hits = float(weight[self.on].sum() / weight.sum()) if weight.any() else 0.0
         return unread, (hits * alike + 1.0) / (alike + 1.0) * read / max(read + gone, 1)
 

@@ -35,7 +35,7 @@ from socialcrawl.graph.relevance import Topic
 from socialcrawl.storage.queries.holdings import count_languages, read_posts
 from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
 
-MOST = 15  # of hosts and languages, so many are told, the largest
+MOST = 15  # hosts and languages that are shown, the largest first
 UNTOLD = "not told"  # the language of an account of whose posts no platform said it
 HALF = 0.05  # half the width of an interval that is good enough
 
@@ -85,7 +85,7 @@ class SampleReport:
         effective: how many independent accounts they tell as much as.
         more: how many more draws it takes until any share is known to +- 5 points, about; None: nobody can say yet.
         steps: the accounts that would have to be read for them, at the rate so far.
-        outs: how many others an account links to, the mean; `degrees`: how many link to so many.
+        outs: how many others an account links to, the mean; `degrees`: how many accounts have each number of links.
         hosts: shares of instances or hosts; `languages`: of the languages in which accounts write most.
         links: how much of what they link to is on topic.
         subtopics: shares of accounts that have a word in a post that is stored, by word.

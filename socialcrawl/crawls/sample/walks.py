@@ -106,7 +106,7 @@ class Walks:
             self._arrive(walker, place)
 
     def move(self, walker: Walker) -> list[Node]:
-        """Move a walk as far as it gets; the nodes it has to know of before it can go on, none where it has ended."""
+        """Move a walk as far as it gets; return the nodes that it needs to go on, none where it has ended."""
         lists, may = self.lists, self._may
         while not walker.why:
             if walker.code == NOTHING and not self._draw(walker):

@@ -106,7 +106,7 @@ class Track:
             self._wake()
 
     def fold(self, history: History) -> None:
-        """Absorb every finished batch in turn, but for those that were absorbed before."""
+        """Absorb every finished batch in turn, except for those that were absorbed before."""
         for batch, outcomes in skip_known(history, self.picks):
             self.absorb(batch, outcomes)
 
@@ -185,7 +185,7 @@ class Track:
         return "" if self.window is None else self.mark(begin)
 
     def _pick_later(self, left: int, now: float) -> Batch | Wait | Stop:
-        """With nobody to ask now: wait for the next whose rest is over, or ask those before their time who failed."""
+        """Wait for the next account whose rest is over, or pick those that failed before their time, with none due."""
         soonest = self.picture.find_soonest() if self.choice.policies[Act.RECRAWL] is not None else None
         pause = self._find_pause()
         if soonest is not None:

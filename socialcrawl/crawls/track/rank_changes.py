@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 DRAWS = 400
-AMONG = 100  # accounts are compared that were among so many first, or are
+AMONG = 100  # accounts are compared that were or are among this many first
 FIELD = 2_000  # accounts of most weight that are put in order: a move far below changes no place among the first
 OUTSIDE = 0.05  # the share of moves by chance that lie outside of the range
 

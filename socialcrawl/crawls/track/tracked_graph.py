@@ -91,7 +91,7 @@ class TrackedGraph:
         return row >= 0 and self.state[row] == CRAWLED
 
     def rows(self, state: int) -> NDArray[np.int64]:
-        """Return the rows in a state, in order of discovery, but for those that are away."""
+        """Return the rows in a state, in order of discovery, without those that are away."""
         there = np.array(self.state, np.int64) == state
         there[[*self.away]] = False
         return np.flatnonzero(there)

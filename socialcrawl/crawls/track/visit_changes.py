@@ -2,7 +2,7 @@
 
 Of a visit that asked for what came since a mark, everything is new. Of another, what goes beyond the totals known: a
 link that is gone from the answer stays. Values, weights and their sums move by differences of f of the totals, as f is
-not additive (Gouriten et al., section 2.3). All is O(links of the visit), but for a visit that changes the account's
+not additive (Gouriten et al., section 2.3). All is O(links of the visit), except for a visit that changes the account's
 own value: that moves the sums of all whom it ever linked to.
 """
 

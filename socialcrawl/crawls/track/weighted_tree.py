@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-MANY = 16  # of so many leaves one changed: the whole tree is made anew, which numpy does faster
+MANY = 16  # if one of this many leaves changed, the whole tree is rebuilt, which numpy does faster
 
 Floats = NDArray[np.float64]
 Weigh = Callable[[int], float]

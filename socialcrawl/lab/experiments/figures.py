@@ -29,7 +29,7 @@ MARKS = 6  # of these bars on a curve
 WIDTH, HEIGHT = 4.6, 3.1  # of a panel, in inches
 THOUSAND = 1000.0  # from here on, numbers on axes are grouped
 CROWDED = (7.0, 5.5)  # sizes of the numbers above bars, in points: the largest at which none touches another, or none
-NOTHING = 1e-9  # a bar of less is one of 0, but for the rounding of sums
+NOTHING = 1e-9  # a bar of less is one of 0, up to the rounding of sums
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Bars:
 
 
 def describe_intervals(title: str, number: int, of: str) -> str:
-    """Return a title that says what bands and bars are: intervals over so many sets, seeds or webs (`of`)."""
+    """Return a title that says what bands and bars are: intervals over how many sets, seeds or webs (`of`)."""
     if number < 2:
         return f"{title}; one {of}, so no intervals"
     return f"{title}; bands and bars: 95\N{NO-BREAK SPACE}% intervals over {pluralize(number, of)}"

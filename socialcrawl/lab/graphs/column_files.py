@@ -1,4 +1,4 @@
-"""Parquet and CSV files as columns, opened with errors that a user can mend."""
+"""Parquet and CSV files as columns, opened with errors that a user can fix."""
 
 from pathlib import Path
 from typing import Any

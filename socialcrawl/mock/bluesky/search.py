@@ -77,7 +77,7 @@ class PostFinder:
     def _candidates(self, text: str) -> NDArray[np.int64]:
         """Return posts among which all that match are: of a query that has words only, those whose texts have them."""
         lexemes = _LEXEME.findall(text)
-        every = "OR" not in lexemes and "(" not in text  # each must match, but for those that must not
+        every = "OR" not in lexemes and "(" not in text  # each must match, except for those that must not
         needles = set()
         for lexeme in lexemes:
             words = WORD.findall(fold_name(lexeme))

@@ -24,7 +24,7 @@ from socialcrawl.mock.world_changes import WorldChanges
 Handler = Callable[[MockRequest, BlueskyViews], MockResponse]
 
 DOMAIN = "mock.social"
-SIGN_INS = ((30, 300.0), (300, 86_400.0))  # at most so many in so many seconds, per account
+SIGN_INS = ((30, 300.0), (300, 86_400.0))  # (at most, in how many seconds), per account
 
 _CREATE = "com.atproto.server.createSession"
 _REFRESH = "com.atproto.server.refreshSession"

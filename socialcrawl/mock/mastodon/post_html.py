@@ -1,7 +1,7 @@
 """A post's text as the HTML that Mastodon makes of it: paragraphs, and links for mentions, hashtags and addresses.
 
 A mention keeps the spelling of the text (Mastodon shows the domain too where names could be confused), so that the
-text can be read back from the HTML letter by letter, but for runs of three or more line ends.
+text can be read back from the HTML letter by letter, except for runs of three or more line ends.
 """
 
 import re

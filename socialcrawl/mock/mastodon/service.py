@@ -32,8 +32,8 @@ class MastodonService:
     Args:
         world: the posts.
         home: the instance of the accounts that name none, which also answers at the loopback.
-        limit, window: requests in so many seconds, for each instance and token (or everybody without one).
-        paged_limit, paged_window: requests with a cursor in so many seconds, which are counted besides.
+        limit, window: requests, and in how many seconds, for each instance and token (or everybody without one).
+        paged_limit, paged_window: the same for requests with a cursor, which are counted separately.
         tokens: the tokens that are let in; None lets every token in.
         changes: what has become of the world.
         noindex, nobot: who does not want to be found or crawled, see `Profiles`.

@@ -54,7 +54,7 @@ class Visitor:
 
 
 def find_visitor(authorization: str, tokens: frozenset[str] | None, user_tokens: Container[str]) -> Visitor | None:
-    """Whoever shows this Authorization header; None where nobody is to be let in.
+    """Return who shows this Authorization header; None where the request is to be refused.
 
     `Bearer TOKEN` is an app, or a user where the token is one of `user_tokens`. `OAuth oauth_token="TOKEN", ...` (1.0a)
     is a user. Its parameters must all be there (SIGNED_WITH), but the signature is not verified: the mock has no
@@ -134,7 +134,7 @@ class XService:
         return [("GET", endpoint) for endpoint in ENDPOINTS]
 
     def guest(self, asked: MockRequest) -> Guest | MockResponse:
-        """Whoever shows a good token; a user's has no limit where only apps may ask, so no window either."""
+        """Return who shows a good token; a user's has no limit where only apps may ask, so no window either."""
         shown = asked.headers.get("authorization", "")
         who = find_visitor(shown, self._settings.tokens, self._settings.user_tokens)
         if who is None:

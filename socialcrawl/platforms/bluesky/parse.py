@@ -226,7 +226,7 @@ def _list_own(payload: Json, actor: str) -> list[Json]:
 
 
 def _find_owner(item: Json) -> Who:
-    """Whose feed an item is in."""
+    """Return whose feed an item is in."""
     return parse_who(_find_owner_view(item))
 
 

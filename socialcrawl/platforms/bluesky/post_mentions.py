@@ -105,7 +105,7 @@ def find_quoted(record: Json, view: Json) -> tuple[str | None, Who | None]:
 
 
 def find_replied(uri: str | None, view: Json) -> Who | None:
-    """Whose post at `uri` is answered; `view` is that post as the platform shows it, if it does."""
+    """Return whose post at `uri` is answered; `view` is that post as the platform shows it, if it does."""
     return None if uri is None else _find_owner(uri, view)
 
 

@@ -163,13 +163,13 @@ class Session:
         return self._keep_reply(reply, min(rest, LONGEST))
 
     def _keep_reply(self, reply: Reply, seconds: float) -> Reply:
-        """Return the reply itself, which whoever asks within so many seconds gets too."""
+        """Return the reply itself, which other callers within this number of seconds get too."""
         self._rests = (self.now() + seconds, reply)
         return reply
 
 
 def find_sign_in_server(base: str) -> str:
-    """Return where an account signs in whose requests go to `base`: there, but for the AppViews, where nobody can."""
+    """Return where an account signs in whose requests go to `base`: there, except at AppViews, where nobody can."""
     return ENTRYWAY if urlsplit(base).hostname in APPVIEWS else base
 
 

@@ -40,7 +40,7 @@ class BlueskyWire:
         deadline: seconds for a whole answer; None: four times the timeout.
         contact: address at which the operator of the crawl can be reached.
         keep: whether each post's original JSON is kept.
-        whole: whether each answer is kept as it came, but for those that show accounts that opted out.
+        whole: whether each answer is kept as it came, except for those that show accounts that opted out.
         sessions: by the name of their credential; a credential without one asks as nobody.
     """
 

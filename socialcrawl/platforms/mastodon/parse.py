@@ -59,7 +59,7 @@ def list_later(given: Sequence[Json], mark: str) -> Sequence[Json]:
     """Return the statuses of a page that are newer than a mark, as far as their numbers tell; "": all of them.
 
     Some servers do not heed `since_id`. Numbers are compared; names that are none are taken as the server gives them,
-    but for the mark itself. Where the mark is of another kind than they are, another server answers than before:
+    except for the mark itself. Where the mark is of another kind than they are, another server answers than before:
     nothing is known to be new, and the next visit goes on from here.
     """
     if not mark:

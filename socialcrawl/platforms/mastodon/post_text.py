@@ -22,7 +22,7 @@ EDGES = re.compile(r"([\f\v][\f\v\s]*)")
 
 
 class PlainText(NamedTuple):
-    """A post as text, and the addresses it links to, but for accounts and hashtags: each once, in order."""
+    """A post as text, and the addresses it links to, except for accounts and hashtags: each once, in order."""
 
     text: str
     urls: tuple[str, ...]

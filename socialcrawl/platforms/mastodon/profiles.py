@@ -27,7 +27,7 @@ def complete_name(acct: Any, domain: str) -> str | None:
 
 
 def parse_who(profile: Any, domain: str) -> Who:
-    """Whose profile this is, as told by the instance of `domain`.
+    """Return whose profile this is, as the instance of `domain` says.
 
     Raises:
         TypeError: it has no name that an account can have.

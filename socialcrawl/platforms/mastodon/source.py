@@ -31,7 +31,7 @@ STATUSES, FOLLOWING = "/api/v1/accounts/:id/statuses", "/api/v1/accounts/:id/fol
 TAG, SEARCH = "/api/v1/timelines/tag/:hashtag", "/api/v2/search"
 NO_INSTANCE = "no-instance"  # the cursor of an answer of a server that is none of the kind, or closed to strangers
 NOTHING_MORE: Mapping[str, str] = {}
-SNOWFLAKES = Snowflakes(0, 16, 1 << 56)  # the numbers that Mastodon gives; short ones are of before, or of others
+SNOWFLAKES = Snowflakes(0, 16, 1 << 56)  # the numbers that Mastodon gives; short ones are older, or of other software
 STAY, FOLLOW = "stay", "follow"  # what a probe says of accounts that have moved: they are none, or the new ones
 
 
@@ -199,7 +199,7 @@ class MastodonSource:
             reading.missing = reasons[0] if reasons else Reason.UNKNOWN
             return None
         if reply.cursor is None and reading.pick.act not in (Act.RESOLVE, Act.PROBE):
-            reading.missing = Reason.TEMPORARY  # an answer of before that does not tell the number any more
+            reading.missing = Reason.TEMPORARY  # an earlier answer, which does not tell the number any more
         return reply.cursor
 
     def _read_pages(

@@ -27,7 +27,7 @@ OURS = (
     "end",
     "opt_outs",
     "probe",
-)  # parameters that no server is asked for, but for the `acct` of a look-up
+)  # parameters that no server is asked for, except for the `acct` of a look-up
 LINK = re.compile(r"<([^<>]*)>([^<]*)")
 NEXT = re.compile(r";\s*rel\s*=\s*(?:\"(?:[^\"]*\s)?next(?:\s[^\"]*)?\"|next(?=[\s;,]|$))", re.IGNORECASE)
 
@@ -47,7 +47,7 @@ class MastodonWire:
         deadline: seconds for a whole answer; None: four times the timeout.
         contact: whom those who run an instance may write to.
         keep: whether each post's original JSON is kept.
-        whole: whether each answer is kept as it came, but for those of accounts that want to be left alone.
+        whole: whether each answer is kept as it came, except for those of accounts that want to be left alone.
     """
 
     def __init__(

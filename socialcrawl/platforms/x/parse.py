@@ -18,7 +18,7 @@ References = tuple[str | None, str | None, str | None]
 
 KINDS = {"replied_to": 0, "retweeted": 1, "reposted": 1, "quoted": 2}
 NOTHING: Json = {}
-FEW = 3  # users with posts: that none of so many has a latest one does not happen
+FEW = 3  # users with posts: that none of this many has a latest one does not happen
 STATUS = re.compile(
     r"https?://(?:www\.|mobile\.)?(?:twitter|x)\.com/(?P<name>\w{1,15})/status/(?P<id>\d+)(?:[/?#].*)?", re.ASCII
 )

@@ -223,7 +223,7 @@ def _make_hint(raw: sqlite3.Connection, message: str, sql: str) -> str:
             asked = {name: _read_columns(raw, name) for name in _find_named(sql, names)}
             return _describe_columns(asked) or _describe_tables(message, names)
         return _describe_tables(message, names)
-    return "Mend the query and ask again."
+    return "Fix the query and ask again."
 
 
 def _find_named(sql: str, names: list[str]) -> list[str]:
@@ -306,7 +306,7 @@ def _execute_query(raw: Any, sql: str, timer: _Timer, where: PostgresAddress, ro
 def _convert_error(raw: Any, error: Any, where: PostgresAddress, sql: str) -> StoreError:
     message = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
     state = error.sqlstate or "08"
-    hint = "Mend the query and ask again."
+    hint = "Fix the query and ask again."
     if state.startswith(("08", "57P", "53", "28")) or state == "42501":
         return convert_error(error, where)
     if state == "25006" or "data-modifying" in message:

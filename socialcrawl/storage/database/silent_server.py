@@ -54,7 +54,7 @@ class WatchedConnection(psycopg.Connection[Any]):
 
 
 def watch_engine(engine: Engine, silence: float) -> Engine:
-    """Let the connections of `engine` find out whether their server hangs, after so many seconds of `silence`."""
+    """Let the connections of `engine` find out whether their server hangs, after `silence` seconds."""
 
     @event.listens_for(engine, "do_connect")
     def connect(dialect: Any, record: Any, args: Any, named: Any) -> WatchedConnection:

@@ -1,4 +1,4 @@
-"""A parsed page without what was forgotten: nothing of it reaches the store. Pure, but for `PageRedaction`."""
+"""A parsed page without what was forgotten: nothing of it reaches the store. Pure, except for `PageRedaction`."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -120,7 +120,7 @@ class PageRedaction:
         """Return what of a page was forgotten; called in a transaction.
 
         Whoever was forgotten by name and comes with an id is from now on known by that too, and whoever was forgotten
-        by id by the name: tombstones are put, and accounts that were stored by that name only are emptied, but for
+        by id by the name: tombstones are put, and accounts that were stored by that name only are emptied, except for
         those in `ForgottenKeys.asked`, which whoever stores the page is to `empty` when it has numbered them.
         """
         if self._any is None:

@@ -13,7 +13,7 @@ from socialcrawl.platforms.facts import LinkShape, list_link_shapes
 
 STANDIN = "@forgotten"  # what stands where a name stood
 NAMED = re.compile("[@\uff20]([\\w.@-]+)")
-# X's names: other letters may follow without a blank, but for the accented ones, with which X takes it for no name.
+# X's names: other letters may follow without a blank, except for the accented ones, with which X takes it for no name.
 PLAIN = re.compile(r"([A-Za-z0-9_]++)(?![.@]\w|[\u00c0-\u024f])", re.ASCII)
 
 

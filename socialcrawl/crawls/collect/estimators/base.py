@@ -17,7 +17,7 @@ class ScoreTerms(NamedTuple):
     Whoever looks for the best node need not score a frontier again of which neither values nor weights have moved.
 
     Attributes:
-        of: the estimator that speaks; where another one takes its turn, nothing of before counts.
+        of: the estimator that speaks; where another one takes its turn, earlier steps do not count.
         weights: c numbers, the same for every row.
         intercept: a number.
         values: (graph, rows) -> float64 of shape (c, len(rows)).

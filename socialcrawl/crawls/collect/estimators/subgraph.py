@@ -11,7 +11,7 @@ from socialcrawl.importance.opic import Cash
 
 BY = ("", "e", "n", "ne")
 SMALLEST = 0.001  # the iteration takes time in proportion to 1 / d
-DIGITS = 10  # ranks are compared to so many decimals of the largest value: what the iteration leaves open is a tie
+DIGITS = 10  # decimals of the largest value to which ranks are compared: what the iteration leaves open is a tie
 
 
 class Opic(Estimator):

@@ -123,7 +123,7 @@ def summarize_shortfalls(curves: Curves) -> Table:
     return make_table(listed)
 
 
-GIVEN_AWAY = 10  # seeds are at most one in so many of the nodes they are drawn from, unless their number is insisted on
+GIVEN_AWAY = 10  # seeds are at most one in this many of the nodes they are drawn from, unless their number is forced
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class CrawlPlan:
 
 
 def plan_crawls(world: StoredGraph, draw: SeedDraw, steps: int, work: ReplayOptions) -> CrawlPlan:
-    """Return the sets of seeds, and `steps`, or fewer where no set reaches so many nodes.
+    """Return the sets of seeds, and `steps`, or fewer where no set reaches that many nodes.
 
     A set has at most one in ten of the nodes it is drawn from, so that what is to be found is not given away; as many
     as `draw` says where `work` insists.

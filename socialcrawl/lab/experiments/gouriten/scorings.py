@@ -21,7 +21,7 @@ SCORINGS: Mapping[str, Callable[[NDArray[np.int64]], Floats]] = {
     "binary": lambda x: (x > 0).astype(np.float64),
     "sqrt": np.sqrt,
 }
-"""Functions of the occurrences x: 0 for 0, and rising, but for `binary`."""
+"""Functions of the occurrences x: 0 for 0, and rising, except for `binary`."""
 
 
 def replay_scorings(experiment: Experiment, usual: CrawlPlan, work: ReplayOptions, folder: Path) -> Table:

@@ -164,7 +164,7 @@ MANY = 10_000  # tests a batch, where nothing is learned between batches
 
 
 def find_probe_order(world: DatasetWorld, way: Way, terms: ProbeTerms) -> Ints:
-    """Return all nodes in the order in which a way tests them, int64[n]: z nodes first, but for static ranks.
+    """Return all nodes in the order in which a way tests them, int64[n]: z nodes first, except for static ranks.
 
     Dynamic ranks are those of the crawl, others are taken straight; they are the crawl's too (a test says so).
 

@@ -53,7 +53,7 @@ def compute_distributions(world: DatasetWorld, values: Floats, measure: str) -> 
 
 
 def compute_ages(world: DatasetWorld) -> Table:
-    """Return figure 1: days, and which share of those who ever acted did so in the last so many days."""
+    """Return figure 1: days, and which share of those who ever acted did so in that number of last days."""
     known = ~np.isnan(world.age)
     x, share = compute_distribution(world.age, known)
     return {"graph": np.full(len(x), world.name), "days": x, "share": share}

@@ -59,7 +59,7 @@ class WebChanges:
         self.done = 0
 
     def advance(self, crawls: float) -> int:
-        """Bring the web to what it is after so many crawls since the start; how many pages changed now."""
+        """Bring the web to its state after this number of crawls since the start; return how many pages changed now."""
         due = int(self.rate * self.web.size * crawls + 1e-9)
         before = self.done
         while self.done < due:
@@ -125,7 +125,7 @@ class WindowComparison:
     """Some windows that watch one crawl; what they say does not steer it.
 
     What pages begin with is open in the paper. "equal": the importance of their first cash, 1/(n + 1), as if it had
-    always been so; "nothing": as the listing of OPIC has it, H = 0; "listing" (the default): nothing, but for
+    always been so; "nothing": as the listing of OPIC has it, H = 0; "listing" (the default): nothing, except for
     interpolation, which would read low for the length of its window.
 
     Raises:

@@ -168,7 +168,7 @@ class OpicCrawl:
         self.seen: Callable[[int, float, float], object] | None = None
 
     def advance(self, steps: int) -> None:
-        """Fetch pages until there were so many fetches since the start."""
+        """Fetch pages until this number of fetches was made since the start."""
         for _ in range(self.steps, steps):
             page = self.order.choose_next()
             if self.seen is not None:

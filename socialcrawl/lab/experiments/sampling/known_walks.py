@@ -22,7 +22,7 @@ from socialcrawl.lab.result_tables import Table, join_tables
 from socialcrawl.system.garbage_collection import pause_garbage_collection
 from socialcrawl.text.wording import explain_unknown
 
-HITS = 20  # a walk begins with one of so many pages of the topic that most link to: what a search would show first
+HITS = 20  # a walk begins with one of this many most linked pages of the topic: what a search would show first
 METHODS: Mapping[str, Mapping[str, Any]] = {
     "none": {"focus": "none"},
     "hard": {"focus": "hard"},
@@ -33,7 +33,7 @@ METHODS: Mapping[str, Mapping[str, Any]] = {
     "trial, printed": {"focus": "trial", "corrected": False},
     "ancestor": {"focus": "ancestor"},
 }
-TOGETHER = 64  # pages asked for at once, where a walk needs so many: neighbours that are tested, short walks
+TOGETHER = 64  # pages fetched at once, where a walk needs that many: neighbours that are tested, short walks
 PAPER = ("hard", "neighbourhood", "trial")
 """The methods that the paper compares, by the names of the table above."""
 

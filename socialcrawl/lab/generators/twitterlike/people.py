@@ -50,7 +50,7 @@ def draw_profiles(users: int, links: int, rng: np.random.Generator) -> NodeProfi
     most = count_most_links(users) - 1.0  # rounding adds up to one
     zeal = rng.pareto(_ACTIVITY_TAIL, users) + 0.01
     speaks = rng.random(users) * (1.0 + zeal) >= _SILENT
-    if speaks.sum() * most < links:  # so many links that everyone has to speak
+    if speaks.sum() * most < links:  # with this many links, everyone has to mention somebody
         speaks[:] = True
     words = zeal * np.exp(_WHIM * rng.standard_normal(users)) * speaks
     scale = _find_scale(words, most, links / users)
