@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from math import ceil
 
 from socialcrawl.errors import SettingsError
@@ -67,9 +68,17 @@ def pluralize(count: int, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
-def explain_unknown(what: str, given: object, known: Iterable[object], hint: str = "") -> str:
-    """Return the message about a value that is none of those `known`."""
-    return f"Unknown {what} {given!r}.{hint} Choose one of: {', '.join(map(str, known))}."
+def explain_unknown(what: str, given: object, known: Iterable[object]) -> str:
+    """Return the message about a value that is none of those `known`, with the nearest of them if one is near."""
+    names = [str(name) for name in known]
+    return f"Unknown {what} {given!r}.{suggest_nearest(given, names)} Choose one of: {', '.join(names)}."
+
+
+def suggest_nearest(given: object, known: Iterable[str]) -> str:
+    """Return a question, after a blank, whether the nearest of some names was meant; "" where none is near."""
+    names = {name.lower(): name for name in known}
+    nearest = get_close_matches(str(given).lower(), names, 1)
+    return f" Did you mean {names[nearest[0]]!r}?" if nearest else ""
 
 
 def round_up(number: float) -> int:

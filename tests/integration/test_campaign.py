@@ -37,7 +37,7 @@ def beta(name, most=None):
 def test_a_campaign_from_a_search_finds_what_there_is_and_the_store_says_the_same(mock, tmp_path):
     database = tmp_path / "a.db"
     reason, planner = crawl(campaign_of(mock.url, database))
-    assert (reason.kind, reason.why) == ("done", "all 40 steps are done")
+    assert (reason.kind, reason.why) == ("done", "the limit of 40 steps is reached")
     acts = dict(rows(database, "select act, count(*) from pick group by 1"))
     assert acts == {"search": 1, "resolve": 10, "seed": 10, "expand": 40}
     outcomes = rows(

@@ -56,5 +56,5 @@ def test_it_is_the_campaign_that_had_the_keywords_from_the_start(mock, tmp_path)
     assert sum(value for _, _, value, *_ in found(oracle)["outcome"]) > 0
     for database in (mine, oracle):
         reason, _ = crawl(settings(mock, database, OTHER, steps=40))
-        assert reason.why == "all 40 steps are done"
+        assert reason.why == "the limit of 40 steps is reached"
     assert found(mine) == found(oracle)

@@ -278,7 +278,7 @@ def test_standings_are_written_now_and_then_before_long_waits_and_at_the_end():
     assert told == [10, 20], "a short wait"
     seen.waits(Wait(clock.time + 601.0, "everybody rests"))
     assert told == [10, 20, 21]
-    seen.after(Stop("done", "all steps are done"))
+    seen.after(Stop("done", "the limit of 40 steps is reached"))
     assert told == [10, 20, 21], "nothing new"
     crawl.picks = 22
     seen.after(Stop("interrupted", "somebody asked"))

@@ -23,6 +23,7 @@ from socialcrawl.crawls.refresh.rules import RefreshRules
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.model import Act, Node, Outcome, Pick, Stop, StopKind
 from socialcrawl.engine.protocols import Batch, Columnar, Columns, History, skip_known
+from socialcrawl.text.wording import pluralize
 
 IMPORT, PROBE = Act.IMPORT, Act.PROBE
 
@@ -105,7 +106,7 @@ class Refresh:
         left = size * self.width(PROBE)
         left = left if self.steps is None else min(left, self.steps - self.taken)
         if left <= 0:
-            return Stop(StopKind.DONE, f"all {self.steps} steps are done")
+            return Stop(StopKind.DONE, f"the limit of {pluralize(self.steps or 0, 'step')} is reached")
         self.judged = verdict = self.verdict()
         if verdict is not None and verdict.reached:
             return Stop(StopKind.DONE, verdict.why)

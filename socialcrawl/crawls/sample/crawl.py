@@ -99,7 +99,7 @@ class Sample:
         if not self.begun and not self.seeds.ready:
             return Stop(StopKind.FAILED, explain_missing_start(self.seeds, self.missing))
         if self.steps is not None and self.taken >= self.steps:
-            return Stop(StopKind.DONE, f"all {self.steps} steps are done")
+            return Stop(StopKind.DONE, f"the limit of {pluralize(self.steps, 'step')} is reached")
         if self.begun and not self.needs:
             return Stop(StopKind.DONE, explain_end(self.walks))
         most = size * self.width(Act.WALK)

@@ -35,7 +35,7 @@ CASES = {
     "lasting, a wait that it outlasts": (WINDOW, LASTING, (WAITING, 840.0, False, True)),
     "lasting, a wait that outlasts it": (Wait(NOON + 2000.0, "x"), LASTING, (RESTING, 3600.0, True, False)),
     "cron, until its time": (WINDOW, AT_THREE, (RESTING, 15 * 3600.0, True, False)),
-    "done": (Stop("done", "all 5 steps are done"), ALWAYS, (DONE, None, True, False)),
+    "done": (Stop("done", "the limit of 5 steps is reached"), ALWAYS, (DONE, None, True, False)),
     "a budget": (Stop("budget", "max_money"), ALWAYS, (STOPPED, None, True, False)),
     "a cap until the next cycle": (Stop("budget", "cap", NOON + 99.0), ALWAYS, (STOPPED, 99.0, True, False)),
     "a platform that is down": (Stop("failed", "x", NOON + 60.0), ALWAYS, (WAITING, 60.0, False, True)),

@@ -49,7 +49,7 @@ class Diary:
 @pytest.fixture(scope="module")
 def undisturbed():
     store, wire = MemoryStore(), Wire(Clock())
-    assert run(parts_of(store, wire)) == Stop("done", "all 14 steps are done")
+    assert run(parts_of(store, wire)) == Stop("done", "the limit of 14 steps is reached")
     return story(store), wire.calls
 
 
@@ -133,7 +133,7 @@ def test_a_wait_longer_than_the_patience_is_returned_with_the_batch_open(undistu
             reason = run(parts_of(store, wire), size=size, patience=1.0)
     assert pauses >= 4
     assert (story(store), wire.calls) == undisturbed
-    assert reason == Stop("done", "all 14 steps are done")
+    assert reason == Stop("done", "the limit of 14 steps is reached")
 
 
 def test_coming_back_too_early_asks_nothing():

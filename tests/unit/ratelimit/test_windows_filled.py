@@ -60,7 +60,7 @@ def filled(tmp_path, tokens, *, credentials, k, d, count, users, policy=None, re
             limits={"k": None, "d": None} if policy else {"k": k, "d": d},
         )
         reason, _ = crawl(settings, process=process)
-        assert "steps are done" in reason.why
+        assert "steps is reached" in reason.why
         return windows_of(mock), mock.report()
 
 

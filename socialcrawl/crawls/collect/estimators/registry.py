@@ -1,7 +1,6 @@
 """The names of the estimators, as settings and the command line use them."""
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from socialcrawl.crawls.collect.estimators.base import Estimator
@@ -37,10 +36,8 @@ def check(name: str, also: tuple[str, ...] = ()) -> str:
         ValueError: there is no estimator of that name; the message gives the nearest one and all of them.
     """
     if name not in (*NAMES, *also) and not name.startswith(PREFIX):
-        nearest = get_close_matches(name, [*NAMES, *also], 1)
-        hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
         known = (*NAMES, *also, f"{PREFIX}MODULE.CLASS (a regressor with partial_fit)")
-        raise ValueError(explain_unknown("estimator", name, known, hint))
+        raise ValueError(explain_unknown("estimator", name, known))
     return name
 
 

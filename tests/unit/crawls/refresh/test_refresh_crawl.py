@@ -127,7 +127,7 @@ def test_it_ends_with_its_steps_or_with_the_dataset_and_says_so():
     old, active = web(30, 60)
     short = refresh(old, z=5, steps=12, width=5)
     assert [len(batch) for batch, _ in drive(short, active)] == [5, 5, 2]
-    assert short.choose(1, 0.0) == Stop("done", "all 12 steps are done")
+    assert short.choose(1, 0.0) == Stop("done", "the limit of 12 steps is reached")
     whole = refresh(old, z=5)
     drive(whole, active)
     assert whole.choose(1, 0.0) == Stop(

@@ -276,7 +276,7 @@ def test_a_part_of_the_graph_that_is_too_small_ends_the_walk_with_a_sentence(lin
 
 def test_the_budget_counts_nodes_and_is_kept() -> None:
     crawl, stop = walk(GRAPH, WalkRules("none", walkers=4), 11, seeds=SEEDS, size=4)
-    assert (stop.kind, stop.why) == ("done", "all 11 steps are done")
+    assert (stop.kind, stop.why) == ("done", "the limit of 11 steps is reached")
     assert crawl.taken == 11
     assert crawl.relevance == crawl.list_read().on_topic.sum()
 

@@ -268,7 +268,13 @@ def test_steps_count_what_comes_after_the_seeds():
     acts = [pick.act for batch, _ in history for pick in batch]
     assert acts[:2] == ["seed", "seed"]
     assert (len(acts), crawl.taken) == (7, 5)
-    assert crawl.choose(2, 0.0) == Stop("done", "all 5 steps are done")
+    assert crawl.choose(2, 0.0) == Stop("done", "the limit of 5 steps is reached")
+
+
+def test_a_limit_of_one_step_is_told_in_the_singular():
+    crawl = track(0, 1, steps=1)
+    drive(crawl, Timed(30, 100, 0.0), 100, size=2)
+    assert crawl.choose(2, 0.0) == Stop("done", "the limit of 1 step is reached")
 
 
 def test_accounts_are_left_alone_after_a_visit_and_the_crawl_waits_for_the_first_of_them():
