@@ -6,6 +6,7 @@ from socialcrawl.campaign.settings import load_stored
 from socialcrawl.crawls.base import CrawlKind, ReportRequest, remember_seeds
 from socialcrawl.crawls.facts import DEFAULT
 from socialcrawl.crawls.registry import find_kind
+from socialcrawl.errors import SettingsError
 from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
 from socialcrawl.storage.sql_store import SqlStore
 
@@ -47,7 +48,10 @@ def renew_snapshots(traces: CampaignTraces) -> None:
     """Write again what campaigns know of each account, where nothing of that is left: so it is after an erasure."""
     for name in traces.list_campaigns():
         stored_campaign = traces.read_campaign(name)
-        kind = find_stored_kind(stored_campaign)
+        try:
+            kind = find_stored_kind(stored_campaign)
+        except SettingsError:  # of a package that is not installed: it writes them when the campaign runs again
+            continue
         snapshot = kind.snapshot()
         if snapshot is None or traces.has_snapshot(stored_campaign):
             continue

@@ -81,6 +81,8 @@ class PlatformFacts:
         links: how links in texts look that names and ids stand in; None: as other addresses.
         places: fields of a post's JSON that say where it was written.
         profiles: the endpoints of profiles whose parameters ids and usernames name whose: stored profiles answer them.
+        account_parameters: parameters of requests that name accounts, of which an erasure removes the forgotten; None:
+            any parameter may.
         look_ups: the other endpoints that tell whether an account is there before its posts are requested.
         active: the rule by which probed accounts are active where a campaign names none; see `RefreshSection.active`.
             Usually they have posted in the last six months (section 3.2 of the paper).
@@ -115,6 +117,7 @@ class PlatformFacts:
     links: LinkShape | None = None
     places: tuple[str, ...] = ()
     profiles: tuple[str, ...] = ()
+    account_parameters: tuple[str, ...] | None = None
     look_ups: tuple[str, ...] = ()
     active: str = "180d"
     undated: bool = False
@@ -122,6 +125,8 @@ class PlatformFacts:
     training: str = "pagerank"
     trap: str = "off"
 
+
+ACCOUNT_PARAMETERS = ("ids", "id", "usernames", "username", "acct", "url")
 
 X = PlatformFacts(
     "x",
@@ -137,6 +142,7 @@ X = PlatformFacts(
     edits_posts=False,
     tells_protected=True,
     profiles=("/2/users", "/2/users/by"),
+    account_parameters=ACCOUNT_PARAMETERS,
 )
 BLUESKY = PlatformFacts(
     "bluesky",
@@ -152,6 +158,7 @@ BLUESKY = PlatformFacts(
     short_names=True,
     omitted_from=".",
     profiles=("/xrpc/app.bsky.actor.getProfiles",),
+    account_parameters=ACCOUNT_PARAMETERS,
 )
 MASTODON = PlatformFacts(
     "mastodon",
@@ -165,6 +172,7 @@ MASTODON = PlatformFacts(
     find_holders=mastodon.find_holders,
     parse_post_address=mastodon.parse_post_address,
     look_ups=("/api/v1/accounts/lookup",),
+    account_parameters=ACCOUNT_PARAMETERS,
 )
 WEB = PlatformFacts(
     "web",
@@ -179,6 +187,7 @@ WEB = PlatformFacts(
     rank="pa+-",
     training="random",
     trap="host",
+    account_parameters=ACCOUNT_PARAMETERS,
 )
 DEFAULT = X
 """The platform of campaign files that name none."""

@@ -101,6 +101,11 @@ def test_a_campaign_of_an_added_kind_runs_reports_explains_verifies_and_exports(
     assert "a person" not in sheet
     assert "proved" in told("verify", "out")
 
+    without = socialcrawl("forget", "--user", f"@{name}", "--yes", "--db", "mine.db", folder=tmp_path)
+    assert without.returncode == 0, without.stderr
+    assert "forgotten:" in without.stdout
+    assert rows(tmp_path / "mine.db", f"select count(*) from account where username = '{name}'") == [(0,)]
+
 
 @pytest.mark.parametrize(
     ("section", "wrong"),

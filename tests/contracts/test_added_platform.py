@@ -287,6 +287,8 @@ def test_an_added_platform_is_crawled_reported_explained_verified_exported_and_m
     texts = [text for (text,) in rows(tmp_path / "mine.db", "select text from post order by id")]
     assert texts == ["morning tea for @forgotten", "no more tea, says @cid", "so quiet here", "tea, tea and tea",
                      "@forgotten likes it"]  # fmt: skip
+    named = [name for (name,) in rows(tmp_path / "mine.db", "select json_extract(params, '$.name') from request")]
+    assert sorted(name for name in named if name) == ["ann", "cid", "dan", "eve"]
     with forum() as (url, asked):
         file.write_text(file.read_text("utf-8").replace("steps = 10", "steps = 11"), "utf-8")
         told("run", begun_again(file, url), "--yes")

@@ -21,7 +21,7 @@ from socialcrawl.storage.schema.tables import hit, request
 
 CHUNK = 2_000  # rows read at a time
 CLEANED = ("params", "digest", "cursor", "post_ids", "nodes", "answer")
-NAMES, IDS = ("usernames", "username", "acct", "url"), ("ids", "id")  # parameters that name users
+NAMES, IDS = ("usernames", "username", "acct", "url"), ("ids", "id")  # parameters that are names, or ids, of accounts
 TOKENS = ("pagination_token", "next_token", "cursor", "max_id", "since_id", "after")  # of the answer before, or a visit
 Key = tuple[int, int]
 """A pick: campaign.id, pick.n."""
@@ -191,17 +191,17 @@ def _clean_row(
 def redact_question(row: Any, gone: ErasureTargets) -> tuple[str, str | None, str | None]:
     """Remove the forgotten from parameters. A question that named them loses its digest, if alone its cursor."""
     params = orjson.loads(row.params)
-    left = dict(params)
-    for name in (*IDS, *NAMES):
-        if name in params:
-            keys = [str(params[name])] if name == "url" else str(params[name]).split(",")
+    left, naming = dict(params), gone.facts.account_parameters
+    for name, value in params.items():
+        if naming is None or name in naming:
+            keys = [str(value)] if name == "url" else str(value).split(",")
             stay = [key for key in keys if not _is_named(name, key, row.endpoint, gone)]
-            left[name] = ",".join(stay)
+            left[name] = ",".join(stay) if len(stay) < len(keys) else value
     if params.get("acct") and not left["acct"]:
         left.pop("id", None)  # the number by which one instance knows the same account
     if left == params:
         return row.params, row.digest, row.cursor
-    nobody = not any(left.get(name) for name in (*IDS, *NAMES))
+    nobody = not any(left[name] for name in left if (left[name] != params[name] if naming is None else name in naming))
     left = {name: value for name, value in left.items() if value and not (nobody and name in TOKENS)}
     return orjson.dumps(left).decode(), None, None if nobody else row.cursor
 
@@ -210,6 +210,8 @@ def _is_named(param: str, key: str, endpoint: str, gone: ErasureTargets) -> bool
     """Return whether a key in a parameter is that of a forgotten account; an instance's own have no domain there."""
     if param in IDS:
         return key in gone.ids
+    if param not in NAMES and key in gone.ids:
+        return True  # of another platform, whose parameters may be ids or names
     full_name = f"{key}@{parse_host(endpoint)}" if param == "acct" and "@" not in key else key
     return not gone.names.keys().isdisjoint((key.lower(), full_name.lower()))
 
