@@ -165,7 +165,7 @@ class CampaignRunner:
                 return
             self.running = True
             self._lag = max(0.0, now - self.due) if self.due is not None else 0.0
-            self.clock.anew()
+            self.clock.restart()
         after: NextRun | None = None
         try:
             after = self._run_once()

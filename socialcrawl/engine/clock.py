@@ -102,7 +102,7 @@ class InterruptibleClock:
         """Return whether it is to stop."""
         return self._stop.is_set() or (self.ends < inf and self.now() >= self.ends)
 
-    def anew(self, ends: float = inf) -> None:
+    def restart(self, ends: float = inf) -> None:
         """Begin another run, which is to stop at `ends`."""
         self.ends = ends
         self._stop.clear()

@@ -47,8 +47,8 @@ def read_seeds(choice: ExportSelection) -> Iterator[Row]:
         asked = targets | find_first_picks(choice.reader, number).keys()
         out = select(outcome.c.node).where(outcome.c.campaign == number, outcome.c.missing == OPTED_OUT)
         unnamed = {*choice.reader.execute(out).scalars()}
-        for position, seat in enumerate((begun.identity.get("seeds") or {}).get("usernames") or []):
-            node = next(iter(traces.read_seeds(begun.platform, [seat])), None)
+        for position, slot in enumerate((begun.identity.get("seeds") or {}).get("usernames") or []):
+            node = next(iter(traces.read_seeds(begun.platform, [slot])), None)
             node = node if node in asked else None
             yield name, position, node, NOBODY if node is None or node in unnamed else _find_person(choice, node)
 

@@ -128,7 +128,7 @@ class _Restoring:
         self.erased = {number: _find_first_whole(one) for number, one in enumerate(campaigns, 1)}
         self.twice: dict[str, int] = {}
         self.acts: dict[tuple[int, int], str] = {}  # of picks that find authors
-        self.seats: dict[int, list[int | None]] = {number: [] for number in self.platforms}
+        self.slots: dict[int, list[int | None]] = {number: [] for number in self.platforms}
         self.identities = {number: _make_identity(one) for number, one in enumerate(campaigns, 1)}
         for number, one in enumerate(campaigns, 1):
             self._begin(number, one)
@@ -139,19 +139,20 @@ class _Restoring:
     def run(self) -> dict[str, int]:
         self.connection.exec_driver_sql(PLACE)
         for name, work in (
-            ("accounts", self._accounts), ("posts", self._posts), ("mentions", self._mentions), ("hits", self._hits),
-            ("picks", self._picks), ("links", self._links), ("requests", self._requests),
-            ("shadows", partial(self._same, "shadows", shadow)), ("versions", self._versions),
-            ("seeds", self._seeds), ("standings", partial(self._same, "standings", standing)),
-            ("sampled", partial(self._same, "sampled", sampled)),
+            ("accounts", self._restore_accounts), ("posts", self._restore_posts),
+            ("mentions", self._restore_mentions), ("hits", self._restore_hits), ("picks", self._restore_picks),
+            ("links", self._restore_links), ("requests", self._restore_requests),
+            ("shadows", partial(self._restore_as_is, "shadows", shadow)), ("versions", self._restore_versions),
+            ("seeds", self._restore_seeds), ("standings", partial(self._restore_as_is, "standings", standing)),
+            ("sampled", partial(self._restore_as_is, "sampled", sampled)),
         ):  # fmt: skip
             columns = self.columns.get(name, ())
             found = self.read(name, columns) if columns else iter(())
             self.twice |= {name: 0} if columns else {}
             while rows := list(islice(found, SOME)):
                 work([dict(zip(columns, row, strict=True)) for row in rows])
-        for number, seats in self.seats.items():
-            identity = orjson.dumps(self.identities[number] | {"seeds": {"usernames": seats}}).decode()
+        for number, slots in self.slots.items():
+            identity = orjson.dumps(self.identities[number] | {"seeds": {"usernames": slots}}).decode()
             self.connection.execute(update(campaign).where(campaign.c.id == number).values(identity=identity))
         return self.twice
 
@@ -165,37 +166,37 @@ class _Restoring:
             self.connection.execute(insert(epoch).values(columns | {"campaign": number}))
 
     def _put(self, name: str, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-        before, columns = self._changes(), list(rows[0])
+        before, columns = self._count_changes(), list(rows[0])
         # By the driver itself, as Core takes four times as long.
         marks = ", ".join("?" * len(columns))
         sql = f"insert or ignore into {table.name} ({', '.join(columns)}) values ({marks})"  # noqa: S608  (our names)
         self.connection.exec_driver_sql(sql, [tuple(row[name] for name in columns) for row in rows])
-        self.twice[name] += len(rows) - (self._changes() - before)
+        self.twice[name] += len(rows) - (self._count_changes() - before)
 
-    def _changes(self) -> int:
+    def _count_changes(self) -> int:
         return int(self.connection.exec_driver_sql("select total_changes()").scalar_one())
 
-    def _accounts(self, rows: Sequence[dict[str, Any]]) -> None:
+    def _restore_accounts(self, rows: Sequence[dict[str, Any]]) -> None:
         self._put("accounts", account, [{**row, "first_seen_at": ""} for row in rows])
 
-    def _posts(self, rows: Sequence[dict[str, Any]]) -> None:
+    def _restore_posts(self, rows: Sequence[dict[str, Any]]) -> None:
         for row in rows:
             row["author"] = row.pop("author_node")
             row["urls"] = None if row["urls"] is None else orjson.dumps(row["urls"]).decode()
         self._put("posts", post, rows)
 
-    def _mentions(self, rows: Sequence[dict[str, Any]]) -> None:
+    def _restore_mentions(self, rows: Sequence[dict[str, Any]]) -> None:
         places = [(row["post"], LAST if (at := row.pop("position")) is None else at, row["node"]) for row in rows]
         self.connection.exec_driver_sql("insert or ignore into place values (?, ?, ?)", places)
         self._put("mentions", mention, rows)
 
-    def _hits(self, rows: Sequence[dict[str, Any]]) -> None:
-        self._put("hits", hit, [self._ours(row) for row in rows])
+    def _restore_hits(self, rows: Sequence[dict[str, Any]]) -> None:
+        self._put("hits", hit, [self._number_campaign(row) for row in rows])
 
-    def _picks(self, rows: Sequence[dict[str, Any]]) -> None:
+    def _restore_picks(self, rows: Sequence[dict[str, Any]]) -> None:
         asked = ("campaign", "n", "batch", "node", "act", "score", "features", "since")
         found = ("campaign", "n", "node", "at", "value", "occurrences", "posts", "missing", "mark")
-        for row in map(self._ours, rows):
+        for row in map(self._number_campaign, rows):
             if row["act"] in FINDING:
                 self.acts[row["campaign"], row["n"]] = row["act"]
         self._put("picks", pick, [{name: row.get(name) for name in asked} for row in rows])
@@ -209,33 +210,33 @@ class _Restoring:
             nobody = {"node": node, "platform": self.platforms[number], "first_seen_at": ""}
             self.connection.execute(insert(account).prefix_with("or ignore").values(nobody))
 
-    def _same(self, name: str, table: Table, rows: Sequence[dict[str, Any]]) -> None:
+    def _restore_as_is(self, name: str, table: Table, rows: Sequence[dict[str, Any]]) -> None:
         """Put rows whose columns the database has under the same names."""
-        self._put(name, table, [self._ours(row) for row in rows])
+        self._put(name, table, [self._number_campaign(row) for row in rows])
 
-    def _versions(self, rows: Sequence[dict[str, Any]]) -> None:
+    def _restore_versions(self, rows: Sequence[dict[str, Any]]) -> None:
         for row in rows:
             settings = orjson.loads(row["settings"]) | {"name": row["campaign"]}
             row |= {"settings": orjson.dumps(settings).decode(), "changed": orjson.dumps(row["changed"]).decode()}
-        self._same("versions", version, rows)
+        self._restore_as_is("versions", version, rows)
 
-    def _seeds(self, rows: Sequence[dict[str, Any]]) -> None:
-        for row in map(self._ours, rows):
-            self.seats[row["campaign"]].append(row["node"])
+    def _restore_seeds(self, rows: Sequence[dict[str, Any]]) -> None:
+        for row in map(self._number_campaign, rows):
+            self.slots[row["campaign"]].append(row["node"])
 
-    def _links(self, rows: Sequence[dict[str, Any]]) -> None:
-        for row in map(self._ours, rows):
+    def _restore_links(self, rows: Sequence[dict[str, Any]]) -> None:
+        for row in map(self._number_campaign, rows):
             ends = row.pop("target"), row.pop("source")
             row["node"] = ends[self.acts.get((row["campaign"], row["n"])) == "inward"]
         self._put("links", link, rows)
 
-    def _requests(self, rows: Sequence[dict[str, Any]]) -> None:
+    def _restore_requests(self, rows: Sequence[dict[str, Any]]) -> None:
         keys = list({key for row in rows for key in row["post_ids"] or ()})
         named: dict[str, list[int]] = {}
-        for key, node in self._about(NAMED, keys):
+        for key, node in self._read_by_keys(NAMED, keys):
             named.setdefault(key, []).append(node)
-        authors = dict(self._about(AUTHORS, keys))
-        for row in map(self._ours, rows):
+        authors = dict(self._read_by_keys(AUTHORS, keys))
+        for row in map(self._number_campaign, rows):
             ids, mine = row["post_ids"], (row["campaign"], row["n"])
             if ids is None and row["posts"] and row["n"] < self.erased[row["campaign"]] and row["kind"] in USEFUL:
                 ids = []  # all of them were erased
@@ -248,11 +249,11 @@ class _Restoring:
             row |= {"params": "{}", "credential": ""}
         self._put("requests", request, rows)
 
-    def _about(self, sql: str, keys: Sequence[str]) -> Sequence[Any]:
+    def _read_by_keys(self, sql: str, keys: Sequence[str]) -> Sequence[Any]:
         wanted = text(sql.format(keys="json_each(:keys)"))
         return self.connection.execute(wanted, {"keys": orjson.dumps(keys).decode()}).all()
 
-    def _ours(self, row: dict[str, Any]) -> dict[str, Any]:
+    def _number_campaign(self, row: dict[str, Any]) -> dict[str, Any]:
         row["campaign"] = self.numbers[row["campaign"]]
         return row
 

@@ -364,33 +364,35 @@ class _ExpectedCourse:
             TOKENS: 0.0 if closed else inf,
             "max_nodes": _divide(rest.nodes - self.nodes, phase.nodes),
             "max_requests": _divide(rest.requests - spent.requests, requests),
-            "max_posts": self._payable(phase, "posts", rest.posts - spent.posts),
-            CAP: self._payable(phase, "posts", rest.capped - spent.posts),
-            "max_money": self._payable(phase, "money", rest.money - spent.money),
+            "max_posts": self._count_payable_turns(phase, "posts", rest.posts - spent.posts),
+            CAP: self._count_payable_turns(phase, "posts", rest.capped - spent.posts),
+            "max_money": self._count_payable_turns(phase, "money", rest.money - spent.money),
             "max_time": min(
                 _divide(rest.seconds - self.waited, requests * self.answer),
-                *(self._in_time(name, mean.requests) for name, mean in means.items()),
-                *self._in_pools({name: mean.requests for name, mean in means.items()}),
+                *(self._count_turns_in_time(name, mean.requests) for name, mean in means.items()),
+                *self._count_turns_in_pools({name: mean.requests for name, mean in means.items()}),
             ),
         }
 
-    def _in_time(self, endpoint: str, requests: float) -> float:
+    def _count_turns_in_time(self, endpoint: str, requests: float) -> float:
         used = self.used.get(endpoint, Amount()).requests
         return _divide(count_bursts(self.shape, endpoint, self.rest.seconds) - used, requests)
 
-    def _in_pools(self, requests: Mapping[str, float]) -> Iterator[float]:
+    def _count_turns_in_pools(self, requests: Mapping[str, float]) -> Iterator[float]:
         """Yield the turns for which each pool has room in the campaign's time."""
         used = sum_pools(self.shape, {name: amount.requests for name, amount in self.used.items()})
         for pool, each in sum_pools(self.shape, requests).items():
             yield _divide(count_pool_bursts(self.shape, pool, self.rest.seconds) - used.get(pool, 0.0), each)
 
-    def _payable(self, phase: CampaignPhase, what: str, amount: float) -> float:
+    def _count_payable_turns(self, phase: CampaignPhase, what: str, amount: float) -> float:
         """Return the turns that a number of posts or mills allows: a request leaves only if its dearest can be paid."""
         each = sum(getattr(mean, what) for mean in phase.means.values())
-        dearest, usual = max((self._dearest(name, mean, what) for name, mean in phase.means.items()), default=(0, 0))
+        dearest, usual = max(
+            (self._find_dearest(name, mean, what) for name, mean in phase.means.items()), default=(0, 0)
+        )
         return _divide(amount - dearest + usual, each) if amount >= dearest else 0.0
 
-    def _dearest(self, endpoint: str, mean: Amount, what: str) -> tuple[float, float]:
+    def _find_dearest(self, endpoint: str, mean: Amount, what: str) -> tuple[float, float]:
         """Return the most posts or mills that one request may bring, and the mean."""
         known, roles = self.shape.policy.get_endpoint(endpoint), self.shape.roles
         usual = getattr(mean, what) / mean.requests if mean.requests else 0.0

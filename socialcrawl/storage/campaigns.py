@@ -15,7 +15,7 @@ from socialcrawl.storage.counting_rule import COUNTING, RULE, CountingRule
 from socialcrawl.storage.database.address import DatabaseAddress, find_address
 from socialcrawl.storage.database.health import has_tables, is_missing, open_existing
 from socialcrawl.storage.database.trouble import convert_error, convert_errors
-from socialcrawl.storage.erasure.seed_slots import Seat, list_names, reassign_slots, remove_names
+from socialcrawl.storage.erasure.seed_slots import SeedSlot, list_names, reassign_slots, remove_names
 from socialcrawl.storage.erasure.tombstones import find_forgotten
 from socialcrawl.storage.identity import (
     QUERIES,
@@ -244,19 +244,19 @@ class _CampaignUpdate:
     def _write(self, found: Sequence[SettingDifference], texts: Sequence[str], platform: str, now: str) -> None:
         new = {key: self.held[key] for key in (COUNTING,) if key in self.held} | self.given | {QUERIES: list(texts)}
         if "seeds" in self.held or "seeds" in self.given:
-            seats = list(self.held.get("seeds", {}).get("usernames") or [])
+            slots = list(self.held.get("seeds", {}).get("usernames") or [])
             if any(one.dotted_key == "seeds.usernames" for one in found):
-                seats = self._assign_slots(seats, platform, now)
-            new["seeds"] = self.given.get("seeds", {}) | {"usernames": seats}
+                slots = self._assign_slots(slots, platform, now)
+            new["seeds"] = self.given.get("seeds", {}) | {"usernames": slots}
         values = {"identity": orjson.dumps(new).decode()}
         self.connection.execute(update(table).where(table.c.id == self.campaign).values(values))
 
-    def _assign_slots(self, held: list[Seat], platform: str, now: str) -> list[Seat]:
-        """Return the seats with the names of the file; the names were looked up in their order, and then asked."""
+    def _assign_slots(self, held: list[SeedSlot], platform: str, now: str) -> list[SeedSlot]:
+        """Return the slots with the names of the file; the names were looked up in their order, and then asked."""
         given = self.given.get("seeds", {}).get("usernames") or []
-        names = [seat for seat in held if isinstance(seat, str)]
+        names = [slot for slot in held if isinstance(slot, str)]
         numbers = Nodes(self.connection, platform).find_enlisted(names, now)
-        nodes = [numbers[seat] if isinstance(seat, str) else seat for seat in held]
+        nodes = [numbers[slot] if isinstance(slot, str) else slot for slot in held]
         asked = [place for place, node in enumerate(nodes) if node is not None and self._is_picked(node)]
         last = len(held) - 1 if self._is_looked_up() else max(asked, default=-1)
         return reassign_slots(

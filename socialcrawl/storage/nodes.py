@@ -76,7 +76,7 @@ class Nodes:
         self._recall_ids([who for who in strange if who.id is not None])
         self._admit([who for who in strange if who.id is not None], now)
         if self._nameless:
-            self._christen(whos)
+            self._store_names(whos)
         named = [who for who in strange if who.id is None]
         self._recall_names(named)
         self._admit(named, now)
@@ -177,7 +177,7 @@ class Nodes:
         if self.connection.dialect.name == "postgresql":
             self.connection.exec_driver_sql("analyze account")
 
-    def _christen(self, whos: Sequence[Who]) -> None:
+    def _store_names(self, whos: Sequence[Who]) -> None:
         """Give accounts that were known by id only the name that now came with it."""
         for who in whos:
             if who.username and who.id is not None and (node := self._by_id[who.id]) in self._nameless:

@@ -91,9 +91,9 @@ class SqlStore:
         """
         with self._begin_transaction():
             gone = self._barring.find_names([name.lower() for name in usernames])
-            seats = read_seeds(self.connection, self.campaign, usernames, gone)
-            named = self._nodes.find_enlisted([seat for seat in seats if isinstance(seat, str)], format_time(now))
-        return [named[seat] if isinstance(seat, str) else Node(seat) for seat in seats]
+            slots = read_seeds(self.connection, self.campaign, usernames, gone)
+            named = self._nodes.find_enlisted([slot for slot in slots if isinstance(slot, str)], format_time(now))
+        return [named[slot] if isinstance(slot, str) else Node(slot) for slot in slots]
 
     def open(self, batch: Batch) -> None:
         """See `protocols.Store.open`."""

@@ -118,12 +118,12 @@ def read_story(connection: Opened, name: str) -> CampaignRecord:
         traces.read_topics(begun.id),
     )
     erased = [first for _, first, _, why in epochs if ERASING & {*why.split(",")}]
-    seats = (begun.identity.get("seeds") or {}).get("usernames") or []
-    names = traces.read_seeds(begun.platform, seats)
+    slots = (begun.identity.get("seeds") or {}).get("usernames") or []
+    names = traces.read_seeds(begun.platform, slots)
     lines = _FirstPicks(names, same, find_first_picks(connection, begun.id), find_searches(connection, begun.id))
     known = traces.read_versions(begun)
     stages = _make_stages(begun, known, lines)
-    lost = len(seats) - len(stages[-1].names)
+    lost = len(slots) - len(stages[-1].names)
     return CampaignRecord(begun, stages, topics, max(erased, default=0), same, known[-1].settings, lost)
 
 

@@ -68,8 +68,8 @@ def operate(wanted: DaemonOptions) -> int:
         raise SettingsError(wrong)
     with ExitStack() as undo:
         undo.callback(configure(wanted.log, sys.stderr))
-        bell = _StateNotifier()
-        undo.callback(bell.close)
+        notifier = _StateNotifier()
+        undo.callback(notifier.close)
         time = SteadyClock()
         who = DaemonIdentity(socket.gethostname(), os.getpid())
         daemon = Daemon(
@@ -77,10 +77,10 @@ def operate(wanted: DaemonOptions) -> int:
             ProcessContext(time),
             ThreadPoolExecutor(wanted.workers + 1),
             who,
-            bell.ring,
+            notifier.announce,
             stall=wanted.stall,
         )
-        bell.daemon = daemon
+        notifier.daemon = daemon
         if wanted.health is not None:
             host, port = parse_host_port(wanted.health)
             pages = make_app(daemon.make_status, time.now)
@@ -102,7 +102,7 @@ class _StateNotifier:
         self._lock = threading.Lock()
         self._events = EventFilter()
 
-    def ring(self, now: CampaignState, before: CampaignState | None) -> None:
+    def announce(self, now: CampaignState, before: CampaignState | None) -> None:
         log = structlog.get_logger().bind(campaign=now.campaign)
         if before is not None and (line := _describe_return(now, before)) is not None:
             log.info(line, was=before.state, after=format_span(max(0.0, self.daemon.process.time.now() - before.since)))

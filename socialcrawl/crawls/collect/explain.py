@@ -147,9 +147,9 @@ def list_unread_seeds(traces: CampaignTraces, campaign: str | None = None, most:
     return found
 
 
-def _find_seed_name(seat: Any) -> str | None:
+def _find_seed_name(slot: Any) -> str | None:
     """Return the name of a seed, as it is looked up; None where it was forgotten."""
-    return seat.strip().removeprefix("@") if isinstance(seat, str) else None
+    return slot.strip().removeprefix("@") if isinstance(slot, str) else None
 
 
 def rebuild_collect(settings: Settings, names: Sequence[Node], topics: Sequence[int] = ()) -> Collect:
@@ -183,7 +183,7 @@ class _Case:
         """Return the settings on which a decision rests, of those that are stored."""
         source = {key: values["source"][key] for key in ("platform", "vocabulary")}
         given = {key: values[key] for key in KEPT} | {"source": source}
-        # What a file named, and whoever was forgotten, has a seat in the identity.
+        # What a file named, and whoever was forgotten, has a slot in the identity.
         given["seeds"] = given["seeds"] | {"file": None, "usernames": []}
         return check_settings(given, f"the settings of the campaign {self.begun.name!r}")
 

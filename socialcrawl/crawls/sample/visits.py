@@ -184,9 +184,9 @@ def _compute_weights(walks: Walks, walker: Ints, degree: Floats, arrived: Bools,
 
 def _draw_times(rules: WalkRules, walkers: Sequence[Walker], degree: Floats) -> Floats:
     """Return how long the walk stays for each draw, itself drawn: geometric with mean D/d, at least 1."""
-    luck = np.concatenate(
+    draws = np.concatenate(
         [draw_numbers(start_stream(rules.seed, f"hold {one.number}"), 0, one.steps) for one in walkers]
     )
     leaving = np.minimum(degree / rules.degree, 1.0)
     with np.errstate(divide="ignore"):  # d = D: log of 0, a time of 1
-        return np.asarray(1.0 + np.floor(np.log1p(-luck) / np.log1p(-leaving)))
+        return np.asarray(1.0 + np.floor(np.log1p(-draws) / np.log1p(-leaving)))

@@ -61,10 +61,10 @@ class HostTrap:
 
     def jump(self) -> int:
         """Return the place to go on from."""
-        luck = float(draw_numbers(self._start, self.jumps, 1)[0])
+        number = float(draw_numbers(self._start, self.jumps, 1)[0])
         self.jumps += 1
         pages = [*self._pages.values()]
-        return pages[int(luck * len(pages))]
+        return pages[int(number * len(pages))]
 
 
 BLOCK = 64  # draws made together
@@ -90,8 +90,7 @@ class Walker:
 
     __slots__ = (
         *(
-            "_how",
-            "_luck",
+            "_draws",
             "_start",
             "at",
             "came",
@@ -114,7 +113,7 @@ class Walker:
         self.how_came = ARRIVED
         self.trap = HostTrap(rules.trap_window, rules.trap_hosts, rules.seed, number) if rules.trap != "off" else None
         self._start = start_stream(rules.seed, f"walk {number}")
-        self._luck: list[float] = []
+        self._draws: list[float] = []
 
     @property
     def steps(self) -> int:
@@ -126,8 +125,8 @@ class Walker:
         mine = self.codes
         step = len(mine) % BLOCK
         if not step:
-            self._luck = draw_numbers(self._start, len(mine), BLOCK).tolist()
-        self.code = code = codes[begin + int(self._luck[step] * (end - begin))]
+            self._draws = draw_numbers(self._start, len(mine), BLOCK).tolist()
+        self.code = code = codes[begin + int(self._draws[step] * (end - begin))]
         mine.append(code)
         self.places.append(self.at)
         self.came.append(self.how_came)

@@ -35,8 +35,8 @@ class NearTopic:
         """Return whether an off-topic node is in T; the nodes that have to be read before that can be said."""
         if place not in self.hits:
             b, k = self.rules.b, self.rules.k
-            luck = draw_numbers(self._start, place * b * k, b * k).tolist()
-            found = [self._walk_short(place, luck[walk * k : walk * k + k]) for walk in range(b)]
+            draws = draw_numbers(self._start, place * b * k, b * k).tolist()
+            found = [self._walk_short(place, draws[walk * k : walk * k + k]) for walk in range(b)]
             needs = [found_node for found_node in found if not isinstance(found_node, bool)]
             if needs:
                 return False, list(dict.fromkeys(needs))
@@ -48,14 +48,14 @@ class NearTopic:
         length = self.lists.begins[place + 1] - self.lists.begins[place]
         return length if self.lists.on[place] else length * self.hits.get(place, 0) / self.rules.b
 
-    def _walk_short(self, place: int, luck: Sequence[float]) -> bool | Node:
+    def _walk_short(self, place: int, draws: Sequence[float]) -> bool | Node:
         """Return whether a short walk with these draws meets the topic; or who has to be read before it can go on."""
         lists = self.lists
-        for chance in luck:
+        for draw in draws:
             begin, end = lists.begins[place], lists.begins[place + 1]
             if begin == end:
                 return False
-            node = lists.codes[begin + int(chance * (end - begin))] >> 1
+            node = lists.codes[begin + int(draw * (end - begin))] >> 1
             there = lists.place(node)
             if there == UNREAD:
                 return Node(lists.resolve(node))

@@ -48,7 +48,7 @@ class Track:
         picks: all decisions so far, the next pick's n; `taken`: those after the seeds, what the budget counts.
         relevance: how much the values of accounts grew by picks after the seeds; `seed_relevance`: by the seeds.
         imported: accounts whose posts came from a file.
-        picture: what is known.
+        graph: what is known.
         gone: why nodes are asked no more, or are away, until they are read again; `losses`: how often in a row.
         failures: how often nodes failed in a row; `resting`: the pick from which they may be asked again.
     """
@@ -72,7 +72,7 @@ class Track:
         self.choice = choice.aim_at(self.target.column)
         if cash is None and (self.target.cash or "cash" in {self.target.column, *self.choice.columns}):
             cash = Cash(self.target.small)
-        self.picture = TrackedGraph(self.target, cash, rest)
+        self.graph = TrackedGraph(self.target, cash, rest)
         self.picks = self.taken = self.imported = 0
         self.relevance = self.seed_relevance = 0.0
         self.again, self.latest = again, 0.0  # of all answers
@@ -80,11 +80,6 @@ class Track:
         self.losses: dict[Node, int] = {}
         self.failures: dict[Node, int] = {}
         self.resting: dict[Node, int] = {}
-
-    @property
-    def graph(self) -> TrackedGraph:
-        """The picture, by the name under which every crawl has `size` and `left` of what it knows."""
-        return self.picture
 
     def choose(self, size: int, now: float) -> Batch | Wait | Stop:
         """Return the next `size` picks: seeds while there are any, then what the policies say, no node twice."""
@@ -96,7 +91,7 @@ class Track:
         left = size if self.steps is None else min(size, self.steps - self.taken)
         if left <= 0:
             return Stop(StopKind.DONE, f"the limit of {pluralize(self.steps or 0, 'step')} is reached")
-        self.picture.wake(now)
+        self.graph.wake(now)
         return self._pick_returning(left, now) or self._pick_by_policy(left, now) or self._pick_later(left, now)
 
     def absorb(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
@@ -112,11 +107,11 @@ class Track:
             self.absorb(batch, outcomes)
 
     def compute_importance(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return OPIC's importance of rows of the picture, float64; zeros where no cash is kept.
+        """Return OPIC's importance of rows of the graph, float64; zeros where no cash is kept.
 
         It is (H + C) / (G + 1), or by what the target's memory holds.
         """
-        accounts = self.picture.accounts
+        accounts = self.graph.accounts
         return np.zeros(len(rows)) if accounts is None else accounts.compute_importance(rows)
 
     def rank_nodes(self, top: int | None = None) -> list[tuple[Node, float]]:
@@ -129,19 +124,17 @@ class Track:
         """
         rows, weights = self.list_weights()
         order = np.argsort(-weights, kind="stable")[:top]
-        nodes = self.picture.nodes
+        nodes = self.graph.nodes
         return [(nodes[row], weight) for row, weight in zip(rows[order], weights[order].tolist(), strict=True)]
 
     def list_weights(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the rows that take part in `standing`, in order of discovery, and their weights, float64."""
-        picture = self.picture
-        there = np.array(picture.state, np.int64) != GONE
-        there[[*picture.away]] = False
+        graph = self.graph
+        there = np.array(graph.state, np.int64) != GONE
+        there[[*graph.away]] = False
         rows = np.flatnonzero(there)
         weights = (
-            self.compute_importance(rows)
-            if self.target.name == "importance"
-            else picture.column(self.target.name)[rows]
+            self.compute_importance(rows) if self.target.name == "importance" else graph.column(self.target.name)[rows]
         )
         return rows, weights
 
@@ -149,20 +142,20 @@ class Track:
 
     def _pick_returning(self, left: int, now: float) -> Batch:
         """Return the seeds that were unavailable before they were read: no policy has to ask for them."""
-        picture = self.picture
-        rows = [row for row in picture.away if picture.may_return(row) and self._is_unread_seed(row)][:left]
+        graph = self.graph
+        rows = [row for row in graph.away if graph.may_return(row) and self._is_unread_seed(row)][:left]
         return tuple(
-            self._make_seed_pick(self.picks + i, picture.nodes[row], Act.SEED, now) for i, row in enumerate(rows)
+            self._make_seed_pick(self.picks + i, graph.nodes[row], Act.SEED, now) for i, row in enumerate(rows)
         )
 
     def _is_unread_seed(self, row: int) -> bool:
-        return self.picture.state[row] == FRONTIER and self.picture.nodes[row] in self.seeds
+        return self.graph.state[row] == FRONTIER and self.graph.nodes[row] in self.seeds
 
     def _pick_by_policy(self, left: int, now: float) -> Batch:
         picked: list[Pick] = []
         barred: frozenset[Node] = frozenset()
         for n in range(self.picks, self.picks + left):
-            if (found := self.choice.pick(self.picture, n, barred)) is None:
+            if (found := self.choice.pick(self.graph, n, barred)) is None:
                 break
             act, node, score = found
             picked.append(self._make_pick(n, node, act, score, now))
@@ -175,19 +168,19 @@ class Track:
         return Pick(n, node, act, since=self._find_mark(node, now) if act == Act.SEED else "")
 
     def _make_pick(self, n: int, node: Node, act: Act, score: float, now: float) -> Pick:
-        return Pick(n, node, act, score, self.picture.features(self.picture.row(node)), self._find_mark(node, now))
+        return Pick(n, node, act, score, self.graph.features(self.graph.row(node)), self._find_mark(node, now))
 
     def _find_mark(self, node: Node, now: float) -> str:
         """Return the mark from which a visit asks: that of the one before, but nothing from before the window."""
-        picture, row = self.picture, self.picture.row(node)
+        graph, row = self.graph, self.graph.row(node)
         begin = -math.inf if self.window is None else now - self.window
-        if row >= 0 and picture.last_at[row] >= begin:
-            return picture.mark[row]
+        if row >= 0 and graph.last_at[row] >= begin:
+            return graph.mark[row]
         return "" if self.window is None else self.mark(begin)
 
     def _pick_later(self, left: int, now: float) -> Batch | Wait | Stop:
         """Wait for the next account whose rest is over, or pick those that failed before their time, with none due."""
-        soonest = self.picture.find_soonest() if self.choice.policies[Act.RECRAWL] is not None else None
+        soonest = self.graph.find_soonest() if self.choice.policies[Act.RECRAWL] is not None else None
         pause = self._find_pause()
         if soonest is not None:
             until = soonest if pause is None else min(soonest, pause)
@@ -205,20 +198,20 @@ class Track:
         """Return when the next pause is over of those who are away and would be asked; None where there is nobody."""
         policies = self.choice.policies
         states = [state for act, state in ((Act.EXPAND, FRONTIER), (Act.RECRAWL, CRAWLED)) if policies[act] is not None]
-        pauses = self.picture.list_pauses()
-        wanted = (row for row in pauses if self.picture.state[row] in states or self._is_unread_seed(row))
+        pauses = self.graph.list_pauses()
+        wanted = (row for row in pauses if self.graph.state[row] in states or self._is_unread_seed(row))
         return min((pauses[row] for row in wanted), default=None)
 
     def _make_late_pick(self, n: int, node: Node, now: float) -> Pick:
         unread = Act.SEED if node in self.seeds else Act.EXPAND
-        return self._make_pick(n, node, Act.RECRAWL if self.picture.is_crawled(node) else unread, 0.0, now)
+        return self._make_pick(n, node, Act.RECRAWL if self.graph.is_crawled(node) else unread, 0.0, now)
 
     # -- Learning
 
     def _take(self, pick: Pick, outcome: Outcome) -> None:
         self.picks = pick.n + 1
         self.latest = max(self.latest, outcome.at)
-        self.picture.learn(self.latest)
+        self.graph.learn(self.latest)
         if pick.act in (Act.SEARCH, Act.RESOLVE):
             self.seeds.absorb(pick, outcome, self._was_asked)
             return
@@ -238,7 +231,7 @@ class Track:
             return
         self.failures.pop(node, None)
         self._restore(node)
-        gain = visit(self.picture, node, outcome, pick.since)
+        gain = visit(self.graph, node, outcome, pick.since)
         if pick.act == Act.SEED:
             self.seed_relevance += gain
         elif pick.act != Act.IMPORT:
@@ -246,20 +239,20 @@ class Track:
 
     def _was_asked(self, node: Node) -> bool:
         """Return whether a node was asked before and does not wait for another time."""
-        row = self.picture.row(node)
-        asked = row >= 0 and (self.picture.state[row] != FRONTIER or row in self.picture.away)
+        row = self.graph.row(node)
+        asked = row >= 0 and (self.graph.state[row] != FRONTIER or row in self.graph.away)
         return asked and node not in self.resting
 
     def _sow(self, node: Node) -> None:
         """Make the seeds known, all at once, when the first of them is asked; they share OPIC's cash to start with."""
-        if not self.picture.size:
-            self.picture.start([self.picture.ensure_row(seed) for seed in self.seeds.ready or [node]])
+        if not self.graph.size:
+            self.graph.start([self.graph.ensure_row(seed) for seed in self.seeds.ready or [node]])
 
     def _miss(self, pick: Pick, why: Unavailable) -> None:
         """Learn that a node could not be read."""
         node = pick.node
         if isinstance(why, SameAs):
-            merge(self.picture, node, why.node)
+            merge(self.graph, node, why.node)
             self._restore(node)
             self._restore(why.node)
             self.failures.pop(node, None)
@@ -272,7 +265,7 @@ class Track:
         self.failures[node] = self.failures.get(node, 0) + 1
         if self.failures[node] < TRIES:
             self.resting[node] = n + REST
-            self.picture.sleep(self.picture.ensure_row(node), asleep=True)
+            self.graph.sleep(self.graph.ensure_row(node), asleep=True)
         else:
             self._lose(node, Reason.TEMPORARY)
 
@@ -282,7 +275,7 @@ class Track:
             self.failures.pop(node, None)  # somebody who fails three times more is lost once more
             self.losses[node] = losses = self.losses.get(node, 0) + 1
             until = self.latest + self.again * 2.0 ** min(losses - 1, DOUBLINGS)
-        lose(self.picture, node, until=until, trace=why != Reason.FORGOTTEN)
+        lose(self.graph, node, until=until, trace=why != Reason.FORGOTTEN)
         if why != Reason.FORGOTTEN:
             self.gone[node] = why
 
@@ -293,11 +286,11 @@ class Track:
 
     def _wake_up(self, node: Node) -> None:
         if self.resting.pop(node, None) is not None:
-            self.picture.sleep(self.picture.ensure_row(node), asleep=False)
+            self.graph.sleep(self.graph.ensure_row(node), asleep=False)
 
     def _wake(self) -> None:
         """Offer those again who have rested enough; seeds go back in line."""
         for node in [node for node, until in self.resting.items() if until <= self.picks]:
             self._wake_up(node)
-            if not self.picture.is_crawled(node):
+            if not self.graph.is_crawled(node):
                 self.seeds.retry(node)

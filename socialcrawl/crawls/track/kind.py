@@ -64,8 +64,8 @@ has read for what they wrote since, to some more often than to others,"""
     def list_moments(self, crawl: Track, sent_at: float | None) -> Iterator[float]:
         """See `CrawlKind.list_moments`: before the first request, at the latest answer, and where rests ended."""
         yield crawl.latest if sent_at is None else sent_at
-        crawl.picture.wake(crawl.latest)
-        ends = sorted(at for at in crawl.picture.list_ends() if sent_at is None or at <= sent_at)
+        crawl.graph.wake(crawl.latest)
+        ends = sorted(at for at in crawl.graph.list_ends() if sent_at is None or at <= sent_at)
         yield crawl.latest
         yield from ends
 

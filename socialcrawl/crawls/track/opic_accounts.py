@@ -1,6 +1,6 @@
 """OPIC's accounts of a Track crawl: how far back importance looks, and whom the virtual page gives to (section 3).
 
-Abiteboul, Preda, Cobena. The picture's rows are the pages. Without memory, lean and extra it is plain static OPIC.
+Abiteboul, Preda, Cobena. The graph's rows are the pages. Without memory, lean and extra it is plain static OPIC.
 """
 
 import math

@@ -173,8 +173,8 @@ def _make_visit(traces: CampaignTraces, campaign: StoredCampaign, ask: AccountVi
 
 
 def _place_account(crawl: Track, node: Node, name: str, stands: tuple[float, int, int | None]) -> RankedAccount:
-    row = crawl.picture.row(node)
-    at, visits = crawl.picture.last_at[row], int(crawl.picture.lists["visits"][row])
+    row = crawl.graph.row(node)
+    at, visits = crawl.graph.last_at[row], int(crawl.graph.lists["visits"][row])
     return RankedAccount(name, *stands, None if isnan(at) else at, visits)
 
 
@@ -229,14 +229,14 @@ class _FoldedVisits:
 
     def rank_accounts(self) -> AccountRanks:
         """Return the accounts as they are now."""
-        picture = self.crawl.picture
+        graph = self.crawl.graph
         rows, of_rows = self.crawl.list_weights()
-        weights, places = np.zeros(picture.size), np.zeros(picture.size, np.int64)
+        weights, places = np.zeros(graph.size), np.zeros(graph.size, np.int64)
         weights[rows], places[rows] = of_rows, number_places(of_rows)
-        return AccountRanks(picture.column("indegree"), weights, places)
+        return AccountRanks(graph.column("indegree"), weights, places)
 
     def _count_links(self, node: Node) -> float:
-        return self.crawl.picture.at(self.crawl.picture.row(node), "outlinks")
+        return self.crawl.graph.at(self.crawl.graph.row(node), "outlinks")
 
 
 def rebuild_track(settings: Settings, traces: CampaignTraces, campaign: StoredCampaign) -> Track:
@@ -258,17 +258,17 @@ def _summarize(
     before = course.before or now  # nothing happened since
     moves = compare(before, now, seed)
     ranges = dict(zip(moves.rows.tolist(), zip(moves.low.tolist(), moves.high.tolist(), strict=True), strict=True))
-    first = [crawl.picture.row(node) for node, _ in crawl.rank_nodes(top)]
+    first = [crawl.graph.row(node) for node, _ in crawl.rank_nodes(top)]
     rose, fell = (moves.rows[some][:top].tolist() for some in (moves.rose, moves.fell))
-    called = traces.read_names([crawl.picture.nodes[row] for row in (*first, *rose, *fell)])
+    called = traces.read_names([crawl.graph.nodes[row] for row in (*first, *rose, *fell)])
 
-    def placed(row: int) -> RankedAccount:
-        node = crawl.picture.nodes[row]
+    def make_ranked(row: int) -> RankedAccount:
+        node = crawl.graph.nodes[row]
         was = int(before.places[row]) if row < len(before.places) else 0
         stands = float(now.weights[row]), int(now.places[row]), was or None
         return replace(_place_account(crawl, node, called[node], stands), chance=ranges.get(row))
 
-    best, risen, fallen = ([placed(node) for node in some] for some in (first, rose, fell))
+    best, risen, fallen = ([make_ranked(node) for node in some] for some in (first, rose, fell))
     weighted, plain = _compute_ages(crawl, span[2])
     return TrackReport(
         target=crawl.target.name,
@@ -291,7 +291,7 @@ def _summarize(
 
 def _find_young(crawl: Track) -> tuple[float, float] | None:
     """Return the memory and the clock of a crawl whose clock has not run so long; None: it has, or remembers all."""
-    accounts, memory = crawl.picture.accounts, crawl.target.memory
+    accounts, memory = crawl.graph.accounts, crawl.target.memory
     if accounts is None or memory is None or not accounts.remembers_all:
         return None
     return memory, accounts.cash.paid
@@ -299,10 +299,10 @@ def _find_young(crawl: Track) -> tuple[float, float] | None:
 
 def _compute_ages(crawl: Track, now: float) -> tuple[float | None, float | None]:
     """Return the mean age of what is held of an account that was read, weighted by importance and not."""
-    read = crawl.picture.rows(CRAWLED)
+    read = crawl.graph.rows(CRAWLED)
     if not len(read):
         return None, None
-    ages = now - np.array(crawl.picture.last_at)[read]
+    ages = now - np.array(crawl.graph.last_at)[read]
     weights = crawl.compute_importance(read)
     weighted = float(np.average(ages, weights=weights)) if weights.sum() > 0 else None
     return weighted, float(ages.mean())

@@ -15,18 +15,18 @@ DAY = 86_400.0
 
 def collect_standings(crawl: Track) -> list[StandingRow]:
     """Return what a crawl knows of each account, as table `standing` has it, in order of discovery."""
-    picture, cash = crawl.picture, crawl.picture.cash
-    lists = picture.lists
-    rows = np.arange(picture.size)
+    graph, cash = crawl.graph, crawl.graph.cash
+    lists = graph.lists
+    rows = np.arange(graph.size)
     importance = crawl.compute_importance(rows).tolist()
-    history = (np.zeros(picture.size) if cash is None else cash.get_history(rows)).tolist()
+    history = (np.zeros(graph.size) if cash is None else cash.get_history(rows)).tolist()
     return [
         StandingRow(
             node,
             int(lists["visits"][row]),
-            None if isnan(picture.last_at[row]) else format_time(picture.last_at[row]),
-            compute_worth(picture.total[row]),
-            picture.total[row],
+            None if isnan(graph.last_at[row]) else format_time(graph.last_at[row]),
+            compute_worth(graph.total[row]),
+            graph.total[row],
             lists["indegree"][row],
             lists["outlinks"][row],
             lists["yield"][row] * DAY if lists["visits"][row] > 1 else None,
@@ -35,6 +35,6 @@ def collect_standings(crawl: Track) -> list[StandingRow]:
             history[row],
             crawl.gone.get(node),
         )
-        for row, node in enumerate(picture.nodes)
-        if picture.state[row] != GONE or node in crawl.gone  # neither another name of somebody nor the forgotten
+        for row, node in enumerate(graph.nodes)
+        if graph.state[row] != GONE or node in crawl.gone  # neither another name of somebody nor the forgotten
     ]

@@ -66,7 +66,7 @@ class Target:
 
     @property
     def column(self) -> str:
-        """The column of the picture that expansions go by."""
+        """The column of the graph that expansions go by."""
         return "cash" if self.name == "importance" else self.name
 
 

@@ -26,12 +26,12 @@ class NodePolicy(Protocol):
     """A way to choose a node. The laboratory adds omniscient ones, which may name nodes that nobody has discovered.
 
     Attributes:
-        column: of the picture, which `Pick.score` is read from; "": the score is 1.
+        column: of the graph, which `Pick.score` is read from; "": the score is 1.
     """
 
     column: str
 
-    def pick(self, picture: TrackedGraph, draw: Draw, barred: Barred) -> Node | None:
+    def pick(self, graph: TrackedGraph, draw: Draw, barred: Barred) -> Node | None:
         """Return the node to visit, none of `barred`; None where there is nobody. Changes nothing."""
 
 
@@ -41,9 +41,9 @@ class ProportionalExpansion:
     def __init__(self, column: str = "indegree") -> None:
         self.column = column
 
-    def pick(self, picture: TrackedGraph, draw: Draw, barred: Barred) -> Node | None:
+    def pick(self, graph: TrackedGraph, draw: Draw, barred: Barred) -> Node | None:
         """See `NodePolicy.pick`."""
-        return draw_row(picture, FRONTIER, self.column, draw("expand"), barred)
+        return draw_row(graph, FRONTIER, self.column, draw("expand"), barred)
 
 
 class GreedyExpansion:
@@ -52,27 +52,27 @@ class GreedyExpansion:
     def __init__(self, column: str = "indegree") -> None:
         self.column = column
 
-    def pick(self, picture: TrackedGraph, draw: Draw, barred: Barred) -> Node | None:
+    def pick(self, graph: TrackedGraph, draw: Draw, barred: Barred) -> Node | None:
         """See `NodePolicy.pick`."""
-        row = picture.find_heaviest(FRONTIER, self.column).find_best(find_rows(picture, barred))
-        return None if row is None else picture.nodes[row]
+        row = graph.find_heaviest(FRONTIER, self.column).find_best(find_rows(graph, barred))
+        return None if row is None else graph.nodes[row]
 
 
-def draw_row(picture: TrackedGraph, state: int, column: str, u: float, barred: Barred) -> Node | None:
+def draw_row(graph: TrackedGraph, state: int, column: str, u: float, barred: Barred) -> Node | None:
     """Return the node at `u` of all in a state that may be asked, by the weights of a column.
 
     Uniform where all weigh 0.
     """
-    out = find_rows(picture, barred)
-    row = picture.make_urn(state, column).draw(u, out)
+    out = find_rows(graph, barred)
+    row = graph.make_urn(state, column).draw(u, out)
     if row is None and column:
-        row = picture.make_urn(state).draw(u, out)
-    return None if row is None else picture.nodes[row]
+        row = graph.make_urn(state).draw(u, out)
+    return None if row is None else graph.nodes[row]
 
 
-def find_rows(picture: TrackedGraph, barred: Barred) -> frozenset[int]:
+def find_rows(graph: TrackedGraph, barred: Barred) -> frozenset[int]:
     """Return the rows of some nodes, as far as they are known."""
-    return frozenset(row for row in map(picture.row, barred) if row >= 0) if barred else barred
+    return frozenset(row for row in map(graph.row, barred) if row >= 0) if barred else barred
 
 
 def make_expansion(name: str, column: str) -> NodePolicy:
@@ -94,9 +94,9 @@ class WeightedDraw:
     def __init__(self, column: str) -> None:
         self.column = column
 
-    def pick(self, picture: TrackedGraph, draw: Draw, barred: Barred) -> Node | None:
+    def pick(self, graph: TrackedGraph, draw: Draw, barred: Barred) -> Node | None:
         """See `NodePolicy.pick`."""
-        return draw_row(picture, CRAWLED, self.column, draw("recrawl"), barred)
+        return draw_row(graph, CRAWLED, self.column, draw("recrawl"), barred)
 
 
 class BestRecrawl:
@@ -105,12 +105,12 @@ class BestRecrawl:
     def __init__(self, column: str) -> None:
         self.column = column
 
-    def pick(self, picture: TrackedGraph, draw: Draw, barred: Barred) -> Node | None:
+    def pick(self, graph: TrackedGraph, draw: Draw, barred: Barred) -> Node | None:
         """See `NodePolicy.pick`."""
-        row = picture.find_heaviest(CRAWLED, self.column).find_best(find_rows(picture, barred))
-        if row is not None and picture.at(row, self.column) > 0:
-            return picture.nodes[row]
-        return draw_row(picture, CRAWLED, ONES, draw("recrawl"), barred)
+        row = graph.find_heaviest(CRAWLED, self.column).find_best(find_rows(graph, barred))
+        if row is not None and graph.at(row, self.column) > 0:
+            return graph.nodes[row]
+        return draw_row(graph, CRAWLED, ONES, draw("recrawl"), barred)
 
 
 class MixedRecrawl:
@@ -119,11 +119,11 @@ class MixedRecrawl:
     def __init__(self, policy: NodePolicy) -> None:
         self.policy, self.column = policy, policy.column
 
-    def pick(self, picture: TrackedGraph, draw: Draw, barred: Barred) -> Node | None:
+    def pick(self, graph: TrackedGraph, draw: Draw, barred: Barred) -> Node | None:
         """See `NodePolicy.pick`."""
         if draw("coin") < HEADS:
-            return self.policy.pick(picture, draw, barred)
-        return draw_row(picture, CRAWLED, ONES, draw("recrawl"), barred)
+            return self.policy.pick(graph, draw, barred)
+        return draw_row(graph, CRAWLED, ONES, draw("recrawl"), barred)
 
 
 POLICIES: dict[str, NodePolicy] = {
@@ -176,7 +176,7 @@ class PolicyMixture:
         self.recrawl: NodePolicy = POLICIES[recrawl] if isinstance(recrawl, str) else recrawl
 
     def aim_at(self, column: str) -> "AimedMixture":
-        """Return the same, expanding by a column of the picture.
+        """Return the same, expanding by a column of the graph.
 
         An expansion that is a policy goes by what it goes by.
         """
@@ -196,14 +196,14 @@ class AimedMixture:
         """The columns that policies go by."""
         return {policy.column for policy in self.policies.values() if policy is not None}
 
-    def pick(self, picture: TrackedGraph, n: int, barred: Barred) -> tuple[Act, Node, float] | None:
+    def pick(self, graph: TrackedGraph, n: int, barred: Barred) -> tuple[Act, Node, float] | None:
         """Return (act, node, score) of pick number n, or None; `barred` are left out. Nothing changes."""
         draw = partial(_draw, self.seed, n)
         back = draw("mix") < self.p
         for act in (Act.RECRAWL, Act.EXPAND) if back else (Act.EXPAND, Act.RECRAWL):
             policy = self.policies[act]
-            if policy is not None and (node := policy.pick(picture, draw, barred)) is not None:
-                return act, node, picture.at(picture.row(node), policy.column)
+            if policy is not None and (node := policy.pick(graph, draw, barred)) is not None:
+                return act, node, graph.at(graph.row(node), policy.column)
         return None
 
 

@@ -1,4 +1,4 @@
-"""The seeds of a campaign when some were forgotten: their seats stay, their names do not.
+"""The seeds of a campaign when some were forgotten: their slots stay, their names do not.
 
 A campaign's identity holds its seeds by name. Where one was forgotten, or left out of the campaign file after it was
 asked, the number of its node stands instead, or None if there was none: the history goes on naming it. A campaign file
@@ -16,7 +16,7 @@ from socialcrawl.storage.erasure.targets import ErasureTargets
 from socialcrawl.storage.schema.tables import campaign, version
 
 NAMING = {"seeds": ("usernames",), "accounts": ("exclude", "include")}  # settings that name accounts
-Seat = str | int | None
+SeedSlot = str | int | None
 """A seed: its name; or, once it was forgotten, the number of its node, None if it never had one."""
 
 
@@ -35,13 +35,13 @@ def remove_names(
         for key in lists if isinstance(values, dict) else ():
             names = identity[section].get(key) or []
             if any(_is_barred(name, barred) for name in names):
-                seats = [node(_normalize_name(name)) if _is_barred(name, barred) else name for name in names]
-                left = seats if section == "seeds" else keep_allowed(names, barred)
+                slots = [node(_normalize_name(name)) if _is_barred(name, barred) else name for name in names]
+                left = slots if section == "seeds" else keep_allowed(names, barred)
                 identity = identity | {section: {**identity[section], key: left}}
     return identity
 
 
-def keep_allowed(names: Sequence[Seat], barred: Collection[str]) -> list[Seat]:
+def keep_allowed(names: Sequence[SeedSlot], barred: Collection[str]) -> list[SeedSlot]:
     """Return the names that were not forgotten, in their order."""
     return [name for name in names if not _is_barred(name, barred)]
 
@@ -53,33 +53,33 @@ def list_names(identity: dict[str, Any]) -> list[str]:
     return [_normalize_name(name) for names in lists for name in names if isinstance(name, str)]
 
 
-def has_same_seeds(held: Sequence[Seat], given: Sequence[Seat], barred: Collection[str]) -> bool:
+def has_same_seeds(held: Sequence[SeedSlot], given: Sequence[SeedSlot], barred: Collection[str]) -> bool:
     """Return whether a campaign has the seeds it had, in whatever order: the forgotten count neither here nor there."""
     return _map_names(held, barred).keys() == _map_names(given, barred).keys()
 
 
 def reassign_slots(
-    held: Sequence[Seat], given: Sequence[str], barred: Collection[str], last: int, node: Callable[[str], int]
-) -> list[Seat]:
-    """Return the seats of a campaign whose file names other seeds now: those that were taken keep their places.
+    held: Sequence[SeedSlot], given: Sequence[str], barred: Collection[str], last: int, node: Callable[[str], int]
+) -> list[SeedSlot]:
+    """Return the seed slots of a campaign whose file names other seeds now: those that were taken keep their places.
 
-    New names come after them. A name that is left out leaves its node in its seat, as the history goes on naming it.
+    New names come after them. A name that is left out leaves its node in its slot, as the history goes on naming it.
 
     Args:
-        held: the seats so far.
+        held: the slots so far.
         given: the names of the file.
         barred: the names forgotten.
         last: of `held`, the place of the last one that was ever picked; -1 where none was. Whoever is left out after it
-            leaves no seat.
-        node: whose seat a name is.
+            leaves no slot.
+        node: whose slot a name is.
     """
     names, had = _map_names(given, barred), _map_names(held, barred)
-    left: list[Seat] = []
-    for place, seat in enumerate(held):
-        if not isinstance(seat, str) or _normalize_name(seat) in names:
-            left.append(seat)
-        elif place <= last and not _is_barred(seat, barred):
-            left.append(node(seat))
+    left: list[SeedSlot] = []
+    for place, slot in enumerate(held):
+        if not isinstance(slot, str) or _normalize_name(slot) in names:
+            left.append(slot)
+        elif place <= last and not _is_barred(slot, barred):
+            left.append(node(slot))
     return [*left, *(name for plain, name in names.items() if plain not in had)]
 
 
@@ -99,7 +99,7 @@ def read_seeds(
     identity = connection.execute(select(campaign.c.identity).where(campaign.c.id == number)).scalar_one()
     held = (orjson.loads(identity).get("seeds") or {}).get("usernames") or []
     names, had = _map_names(usernames, barred), _map_names(held, barred)
-    left = [seat for seat in held if seat is not None and (isinstance(seat, int) or _normalize_name(seat) in names)]
+    left = [slot for slot in held if slot is not None and (isinstance(slot, int) or _normalize_name(slot) in names)]
     return [*left, *(name for name in usernames if not _is_barred(name, barred) and _normalize_name(name) not in had)]
 
 
@@ -127,16 +127,16 @@ def _clear_versions(connection: Connection, number: int, gone: ErasureTargets) -
             carry_out(connection, update(version).where(mine).values(settings=orjson.dumps(new).decode()))
 
 
-def _map_names(seats: Sequence[Seat], barred: Collection[str]) -> dict[str, str]:
-    """Return the names of seats that were not forgotten, by their plain form."""
+def _map_names(slots: Sequence[SeedSlot], barred: Collection[str]) -> dict[str, str]:
+    """Return the names of slots that were not forgotten, by their plain form."""
     found: dict[str, str] = {}
-    for seat in seats:
-        if isinstance(seat, str) and not _is_barred(seat, barred):
-            found.setdefault(_normalize_name(seat), seat)
+    for slot in slots:
+        if isinstance(slot, str) and not _is_barred(slot, barred):
+            found.setdefault(_normalize_name(slot), slot)
     return found
 
 
-def _is_barred(name: Seat, barred: Collection[str]) -> bool:
+def _is_barred(name: SeedSlot, barred: Collection[str]) -> bool:
     return isinstance(name, str) and _normalize_name(name) in barred
 
 

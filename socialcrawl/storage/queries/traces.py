@@ -17,7 +17,7 @@ from socialcrawl.engine.draws import ARM_NAMES, STEERED, assign_arms
 from socialcrawl.engine.model import Node, Pick, SameAs, Unavailable, Who, parse_time, parse_unavailable
 from socialcrawl.engine.protocols import History
 from socialcrawl.graph.graph import COLUMNS
-from socialcrawl.storage.erasure.seed_slots import Seat
+from socialcrawl.storage.erasure.seed_slots import SeedSlot
 from socialcrawl.storage.queries import holdings, row_values
 from socialcrawl.storage.queries.history import FinishedBatches
 from socialcrawl.storage.queries.summary import find_campaign, list_campaigns
@@ -166,8 +166,8 @@ class CampaignTraces:
         with row_values.join_transaction(self.connection):
             return find_topic_starts(self.connection, campaign)
 
-    def read_seeds(self, platform: str, usernames: Iterable[Seat]) -> list[Node]:
-        """Return the nodes of the seats of a campaign, as `SqlStore.enlist` gives them; no unknown ones."""
+    def read_seeds(self, platform: str, usernames: Iterable[SeedSlot]) -> list[Node]:
+        """Return the nodes of the seed slots of a campaign, as `SqlStore.enlist` gives them; no unknown ones."""
         nodes = []
         for name in usernames:
             if not isinstance(name, str):

@@ -77,21 +77,21 @@ def test_a_wait_ends_at_its_instant_or_with_its_event(made):
     assert time.monotonic() - began < LONG
 
 
-def test_a_run_that_is_interrupted_wakes_and_may_begin_anew():
+def test_a_run_that_is_interrupted_wakes_and_may_be_restarted():
     clock = InterruptibleClock()
     threading.Timer(0.1, clock.interrupt).start()
     began = time.monotonic()
     clock.sleep(clock.now() + LONG)
     assert time.monotonic() - began < LONG
     assert clock.interrupted()
-    clock.anew()
+    clock.restart()
     assert not clock.interrupted()
     assert clock.ends == inf
 
 
 def test_a_run_whose_time_is_over_counts_as_interrupted():
     clock = InterruptibleClock()
-    clock.anew(clock.now() + 0.1)
+    clock.restart(clock.now() + 0.1)
     began = time.monotonic()
     clock.sleep(clock.now() + LONG)
     assert time.monotonic() - began < LONG

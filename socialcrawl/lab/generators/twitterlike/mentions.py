@@ -94,8 +94,8 @@ class _MaskedLinks:
     def targets(self) -> NDArray[np.int64]:
         """Return the targets, row by row."""
         degree, rows = self._degree, np.arange(len(self._degree))
-        keys = self._drawn(np.repeat(rows, degree + degree // 8))
-        have = self._have(keys)
+        keys = self._draw_keys(np.repeat(rows, degree + degree // 8))
+        have = self._count_by_row(keys)
         done: list[Keys] = []
         attempt = 1
         while (have < degree).any():
@@ -103,26 +103,26 @@ class _MaskedLinks:
             of_short = np.repeat(short, have)
             done.append(keys[~of_short])
             more = np.where(short, degree - have + degree // 4 + 1, 0)
-            keys = self._drawn(np.repeat(rows, more), keys[of_short], evenly=attempt >= _PATIENCE)
-            have = np.where(short, self._have(keys), 0)
+            keys = self._draw_keys(np.repeat(rows, more), keys[of_short], evenly=attempt >= _PATIENCE)
+            have = np.where(short, self._count_by_row(keys), 0)
             degree = np.where(short, degree, 0)
             attempt += 1
         keys = np.sort(np.concatenate([*done, keys])) if done else keys
-        have = self._have(keys)
+        have = self._count_by_row(keys)
         rank = np.arange(len(keys)) - np.repeat(np.cumsum(have) - have, have)
-        return self._bared(keys[rank < np.repeat(self._degree, have)])
+        return self._decode_targets(keys[rank < np.repeat(self._degree, have)])
 
-    def _have(self, keys: Keys) -> Ints:
+    def _count_by_row(self, keys: Keys) -> Ints:
         return np.bincount((keys >> self._shift).view(np.int64), minlength=len(self._degree))
 
-    def _drawn(self, row: Ints, known: Keys | None = None, *, evenly: bool = False) -> Keys:
+    def _draw_keys(self, row: Ints, known: Keys | None = None, *, evenly: bool = False) -> Keys:
         """Return sorted keys of one draw for each entry of `row`, and the `known` ones: none is twice."""
-        to = self._rng.integers(0, self._users, len(row)) if evenly else self._pool.who[self._places(row)]
-        keys = self._disguised(row, to)[to != row + self._low]
+        to = self._rng.integers(0, self._users, len(row)) if evenly else self._pool.who[self._choose_places(row)]
+        keys = self._encode_targets(row, to)[to != row + self._low]
         keys = np.sort(keys if known is None else np.concatenate([keys, known]))
         return keys[np.concatenate([[True], keys[1:] != keys[:-1]])] if len(keys) else keys
 
-    def _places(self, row: Ints) -> Ints:
+    def _choose_places(self, row: Ints) -> Ints:
         """Return a place in the pools for each entry of `row`."""
         pool = self._pool
         talks = pool.talks[self._low : self._low + len(self._degree)]
@@ -132,10 +132,10 @@ class _MaskedLinks:
         far = pool.near + ((chance - near - kindred) * (pool.far / (1 - near - kindred))).astype(np.int64)
         like = pool.near + pool.far
         like_place = like + (self._rng.random(len(row)) * (len(pool.who) - like)).astype(np.int64)
-        nearby = self._nearby(row, chance / near)
+        nearby = self._choose_nearby_places(row, chance / near)
         return np.where(chance < near, nearby, np.where(chance < near + kindred, like_place, far))
 
-    def _nearby(self, row: Ints, chance: Floats) -> Ints:
+    def _choose_nearby_places(self, row: Ints, chance: Floats) -> Ints:
         """Return a place near the row's own: farther by a factor is as likely at any distance, both sides alike."""
         low = np.minimum(self._degree + 2.0, self._pool.near / 2)[row]
         side = 2.0 * np.minimum(chance, 1.0) - 1.0
@@ -143,13 +143,13 @@ class _MaskedLinks:
         home = self._pool.home[self._low : self._low + len(self._degree)][row]
         return np.asarray((home + away.astype(np.int64)) % self._pool.near)
 
-    def _disguised(self, row: Ints, to: Ints | NDArray[np.int32]) -> Keys:
+    def _encode_targets(self, row: Ints, to: Ints | NDArray[np.int32]) -> Keys:
         mixed = to.astype(np.uint64) ^ self._salt[row]
         mixed = mixed * _ODD & self._mask
         mixed ^= mixed >> self._half
         return (mixed * _ODD & self._mask) | (row.astype(np.uint64) << self._shift)
 
-    def _bared(self, keys: Keys) -> NDArray[np.int64]:
+    def _decode_targets(self, keys: Keys) -> NDArray[np.int64]:
         mixed: Keys = (keys & self._mask) * _BACK & self._mask
         mixed ^= mixed >> self._half
         mixed = mixed * _BACK & self._mask

@@ -88,13 +88,13 @@ def test_what_a_visit_changes_is_what_computing_all_anew_says(visits, parallel):
     for u, since, value, links, later in visits:
         at += later
         alpha = [(v, float(n) if parallel == "each" else compute_worth(n)) for v, n in links.items()]
-        act = "recrawl" if crawl.picture.is_crawled(u) else "expand"
+        act = "recrawl" if crawl.graph.is_crawled(u) else "expand"
         tell(crawl, u, act, "mark" if since else "", at=at, links=alpha, value=compute_worth(value))
         referee.visit(u, at, value, links, since)
-    picture, lists = crawl.picture, crawl.picture.lists
-    for row, v in enumerate(picture.nodes):
+    graph, lists = crawl.graph, crawl.graph.lists
+    for row, v in enumerate(graph.nodes):
         assert lists["indegree"][row] == referee.indegree[v]
-        assert picture.total[row] == referee.totals[v]
+        assert graph.total[row] == referee.totals[v]
         assert [lists[name][row] for name in ("n_sum", "e_sum", "relevance")] == pytest.approx(referee.sums(v))
         assert lists["outlinks"][row] == sum(count for count, _, _ in referee.brought[v])
         assert lists["visits"][row] == len(referee.brought[v])
@@ -113,12 +113,12 @@ def test_a_second_visit_that_asks_for_all_adds_only_what_is_new_and_one_that_ask
     crawl = track(target=Target(parallel="each"))
     tell(crawl, 0, at=0.0, links=[(1, 2.0), (2, 1.0)], value=compute_worth(3))
     tell(crawl, 0, "recrawl", at=10.0, links=[(1, 3.0)], value=compute_worth(4))
-    picture = crawl.picture
-    assert picture.links[0] == {1: 3, 2: 1}
-    assert (picture.at(0, "yield"), picture.total[0]) == (0.1, 4)
+    graph = crawl.graph
+    assert graph.links[0] == {1: 3, 2: 1}
+    assert (graph.at(0, "yield"), graph.total[0]) == (0.1, 4)
     tell(crawl, 0, "recrawl", "m", at=20.0, links=[(1, 3.0)], value=compute_worth(4))
-    assert picture.links[0] == {1: 6, 2: 1}
-    assert (picture.at(0, "yield"), picture.total[0], picture.at(1, "indegree")) == (0.3, 8, 6.0)
+    assert graph.links[0] == {1: 6, 2: 1}
+    assert (graph.at(0, "yield"), graph.total[0], graph.at(1, "indegree")) == (0.3, 8, 6.0)
 
 
 def test_the_link_score_counts_the_in_links_from_before_the_visit_over_time_where_asked_so():
@@ -128,23 +128,23 @@ def test_the_link_score_counts_the_in_links_from_before_the_visit_over_time_wher
         tell(crawl, 1, at=0.0, links=[7])
         tell(crawl, 2, at=0.0, links=[7])
         tell(crawl, 0, "recrawl", at=10.0, links=[9, 7, 8])
-        assert crawl.picture.at(0, "link_score") == score
-        assert crawl.picture.at(crawl.picture.row(7), "indegree") == 3
+        assert crawl.graph.at(0, "link_score") == score
+        assert crawl.graph.at(crawl.graph.row(7), "indegree") == 3
 
 
 def test_a_visit_at_the_same_instant_leaves_the_yield_as_it_was():
     crawl = track()
     for at, links in ((0.0, [1]), (10.0, [1, 2]), (10.0, [1, 2, 3])):
         tell(crawl, 0, "recrawl", at=at, links=links)
-    assert crawl.picture.at(0, "yield") == 0.1
+    assert crawl.graph.at(0, "yield") == 0.1
 
 
 def test_an_account_that_fell_silent_yields_nothing_and_is_known_to_be_looked_at():
     crawl = track()
     for at, links in ((0.0, [1]), (10.0, [1, 2]), (40.0, [])):
         tell(crawl, 0, "recrawl", at=at, links=links)
-    assert crawl.picture.at(0, "yield") == crawl.picture.at(0, "link_score") == 0
-    assert crawl.picture.last_at[0] == 40.0
+    assert crawl.graph.at(0, "yield") == crawl.graph.at(0, "link_score") == 0
+    assert crawl.graph.last_at[0] == 40.0
 
 
 # -- Marks
@@ -175,15 +175,15 @@ def test_without_marks_and_window_everything_is_asked_for_every_time():
 
 def state_of(crawl):
     """Everything that a crawl has learned; trees are no more than an order of it."""
-    picture = {key: value for key, value in vars(crawl.picture).items() if key not in ("_trees", "cash", "target")}
-    cash = crawl.picture.cash
+    graph = {key: value for key, value in vars(crawl.graph).items() if key not in ("_trees", "cash", "target")}
+    cash = crawl.graph.cash
     money = (
         ()
         if cash is None
-        else (cash.get_cash(np.arange(crawl.picture.size)).tolist(), cash.get_history(np.arange(9)).tolist())
+        else (cash.get_cash(np.arange(crawl.graph.size)).tolist(), cash.get_history(np.arange(9)).tolist())
     )
     rest = (crawl.picks, crawl.taken, crawl.relevance, crawl.gone, crawl.failures, crawl.resting)
-    return copy.deepcopy((picture, money, rest))
+    return copy.deepcopy((graph, money, rest))
 
 
 def failing(pick):
@@ -213,8 +213,8 @@ def test_folding_is_absorbing_and_the_next_choice_is_the_same(expansion, recrawl
     now = 2000.0
     assert again.choose(5, now) == crawl.choose(5, now)
     assert repr(state_of(again)) == repr(state_of(crawl))
-    for tree, other in zip(again.picture._trees.items(), crawl.picture._trees.items(), strict=False):
-        assert tree[0] in crawl.picture._trees
+    for tree, other in zip(again.graph._trees.items(), crawl.graph._trees.items(), strict=False):
+        assert tree[0] in crawl.graph._trees
         assert other[1].settle() == other[1].settle()
 
 
@@ -242,10 +242,10 @@ def test_trees_hold_what_is_known_now_after_every_visit(expansion, recrawl, targ
         drive(crawl, world, picks, failing=lambda pick: failing.get(pick.n))
         if picks == 30:
             tell(crawl, 99, missing="temporary")  # nobody linked there
-        crawl.picture.wake(20.0 * picks)
-        for tree in crawl.picture._trees.values():
+        crawl.graph.wake(20.0 * picks)
+        for tree in crawl.graph._trees.values():
             leaves = tree.settle()[tree._leaves :]
-            assert leaves[: crawl.picture.size] == [tree._weigh(row) for row in range(crawl.picture.size)]
+            assert leaves[: crawl.graph.size] == [tree._weigh(row) for row in range(crawl.graph.size)]
 
 
 def test_a_pick_carries_its_features_as_they_were():
@@ -305,26 +305,26 @@ def test_without_a_seed_that_can_be_read_the_crawl_says_so():
 
 def test_cash_is_neither_made_nor_lost_and_the_richest_is_visited_again():
     crawl = track(choice=PolicyMixture("gai", "opic", 0.5, 3), target=Target("importance"))
-    world, cash = Timed(40, 300, 3000.0, seed=4), crawl.picture.cash
+    world, cash = Timed(40, 300, 3000.0, seed=4), crawl.graph.cash
     for picks in range(1, 120):
         drive(crawl, world, picks)
         assert cash.sum_cash() == pytest.approx(1.0, abs=1e-9)
         (pick,) = crawl.choose(1, 20.0 * picks)
-        of = crawl.picture.column("cash")
+        of = crawl.graph.column("cash")
         there = [
-            row for row in range(crawl.picture.size) if (crawl.picture.state[row] == CRAWLED) == (pick.act != "expand")
+            row for row in range(crawl.graph.size) if (crawl.graph.state[row] == CRAWLED) == (pick.act != "expand")
         ]
-        assert of[crawl.picture.row(pick.node)] == pytest.approx(max(of[there]), abs=1e-15)
-    estimates = crawl.compute_importance(np.arange(crawl.picture.size))
+        assert of[crawl.graph.row(pick.node)] == pytest.approx(max(of[there]), abs=1e-15)
+    estimates = crawl.compute_importance(np.arange(crawl.graph.size))
     assert estimates.sum() + (cash.virtual + cash.virtual_history) / (cash.paid + 1) == pytest.approx(1.0)
     node, weight = crawl.rank_nodes(1)[0]
-    assert weight == max(estimates) == estimates[crawl.picture.row(node)]
+    assert weight == max(estimates) == estimates[crawl.graph.row(node)]
 
 
 def test_topical_cash_flows_along_relevant_links_by_their_weight():
     crawl = track(target=Target("importance", topical=True, small=0.5))
     tell(crawl, 0, "seed", links=[(1, 3.0), (2, 1.0), (3, 0.0)])
-    one, two, three = crawl.picture.column("cash")[1:]
+    one, two, three = crawl.graph.column("cash")[1:]
     share = compute_worth(invert_worth(3.0))
     assert (one - three) / (two - three) == pytest.approx(share)  # all have the same of the virtual page
     before = 1.0 * 2 / (2 + 0.5)  # all cash lay with the seed; half a link of two and a half is the virtual page's
@@ -350,5 +350,5 @@ def test_whole_histories_of_imports_and_searches_are_taken_in():
     crawl.absorb((pick,), [answer(pick, links=[4, 5])])
     imported = Pick(1, Node(4), "import")
     crawl.absorb((imported,), [answer(imported, 3.0, links=[9, 6], value=compute_worth(2))])
-    assert (crawl.imported, crawl.relevance, crawl.picture.is_crawled(4)) == (1, 0.0, True)
+    assert (crawl.imported, crawl.relevance, crawl.graph.is_crawled(4)) == (1, 0.0, True)
     assert [pick.node for pick in crawl.choose(5, 3.0)] == [9, 5]

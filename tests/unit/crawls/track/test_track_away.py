@@ -94,7 +94,7 @@ def test_without_a_pause_nobody_who_was_lost_is_asked_again():
         tell(crawl, node, "seed")
     tell(crawl, 0, "recrawl", missing="suspended")
     assert asked(crawl, 1e12) == [1]
-    assert crawl.picture.away == {}
+    assert crawl.graph.away == {}
 
 
 def test_who_fails_three_times_in_a_row_is_away_and_has_three_more_tries_then():
@@ -121,7 +121,7 @@ def test_an_unknown_account_is_left_out_of_the_frontier_until_an_answer_comes_af
     tell(crawl, 2, at=110.0)
     assert (crawl.graph.left, [pick.act for pick in crawl.choose(9, 110.0)]) == (1, ["expand"])
     tell(crawl, 1, at=111.0)
-    assert (crawl.graph.left, crawl.picture.is_crawled(1)) == (0, True)
+    assert (crawl.graph.left, crawl.graph.is_crawled(1)) == (0, True)
 
 
 # -- Waiting
@@ -181,7 +181,7 @@ def test_a_seed_that_was_away_before_it_could_be_read_is_asked_as_a_seed_whateve
         (pick,) = crawl.choose(1, 110.0)
         assert (pick.act, pick.node) == ("seed", 1)
         crawl.absorb((pick,), [answer(pick, 110.0)])
-        assert (crawl.gone, crawl.picture.is_crawled(1)) == ({}, True)
+        assert (crawl.gone, crawl.graph.is_crawled(1)) == ({}, True)
 
 
 def test_where_no_seed_can_be_read_the_crawl_fails_rather_than_waits_and_may_go_on_another_day():
@@ -235,9 +235,9 @@ EVENTS = st.lists(
 
 def open_rows(crawl, state):
     """Whom the policies choose among."""
-    tree = crawl.picture.make_urn(state)
-    leaves = tree.settle()[tree._leaves :][: crawl.picture.size]
-    return {crawl.picture.nodes[row] for row, weight in enumerate(leaves) if weight}
+    tree = crawl.graph.make_urn(state)
+    leaves = tree.settle()[tree._leaves :][: crawl.graph.size]
+    return {crawl.graph.nodes[row] for row, weight in enumerate(leaves) if weight}
 
 
 @settings(deadline=None, max_examples=60)
@@ -253,10 +253,10 @@ def test_who_may_be_asked_is_who_the_referee_says_at_any_time(events, rest, agai
     for node, missing, later in events:
         at += later
         if referee.may(node, at) or referee.row(node)[1]:  # the others no crawl would ask
-            tell(crawl, node, "recrawl" if crawl.picture.is_crawled(node) else "expand", at=at, missing=missing)
+            tell(crawl, node, "recrawl" if crawl.graph.is_crawled(node) else "expand", at=at, missing=missing)
             referee.story[node].append((at, missing))
     for now in (at, at + 50, at + 100, at + 450, at + 1e5, at + 20, at - 30):
-        crawl.picture.wake(now)
+        crawl.graph.wake(now)
         unread = {node for node in (*range(5), 9) if all(missing for _, missing in referee.story[node])}
         may = {node for node in (*range(5), 9) if referee.may(node, now)}
         assert open_rows(crawl, FRONTIER) == may & unread
@@ -264,8 +264,8 @@ def test_who_may_be_asked_is_who_the_referee_says_at_any_time(events, rest, agai
     # As of the latest answer.
     last = crawl.latest
     assert crawl.graph.left == sum(referee.may(node, last) for node in unread)
-    assert set(crawl.picture.lost) == {
-        crawl.picture.row(node)
+    assert set(crawl.graph.lost) == {
+        crawl.graph.row(node)
         for node in range(5)
         if referee.away(node, last) or any(missing in FOR_GOOD for _, missing in referee.story[node])
     }
@@ -281,26 +281,26 @@ def test_who_is_away_holds_no_cash_and_comes_back_as_a_newcomer_whom_the_richest
     )
     for node in (0, 1, 2):
         tell(crawl, node, "seed", links=[0, 1, 2])
-    cash, picture = crawl.picture.cash, crawl.picture
+    cash, graph = crawl.graph.cash, crawl.graph
     tell(crawl, 0, "recrawl", at=10.0, missing="suspended")
     for at in (11.0, 60.0, 109.0):
         tell(crawl, 1, "recrawl", at=at, links=[0])
         tell(crawl, 2, "recrawl", at=at, links=[0])
-        assert (picture.column("cash")[0], cash.size) == (0.0, 2)
+        assert (graph.column("cash")[0], cash.size) == (0.0, 2)
         assert cash.sum_cash() == pytest.approx(1.0, abs=1e-12)
         assert {pick.node for pick in crawl.choose(1, at)} < {1, 2}
     # Asked when nothing was answered since, it is the last: it holds nothing.
     assert [pick.node for pick in crawl.choose(3, 110.0)][-1] == 0
-    assert picture.find_heaviest(CRAWLED, "cash").find_best(frozenset({1, 2})) == 0
+    assert graph.find_heaviest(CRAWLED, "cash").find_best(frozenset({1, 2})) == 0
     tell(crawl, 1, "recrawl", at=110.0)
     tell(crawl, 2, "recrawl", at=110.0)
     assert cash.size == 3
-    assert picture.column("cash")[0] > 0
+    assert graph.column("cash")[0] > 0
     assert cash.sum_cash() == pytest.approx(1.0, abs=1e-12)
     (pick,) = crawl.choose(1, 111.0)
     assert pick.node == 0  # the others have just paid
     tell(crawl, 0, "recrawl", at=111.0, missing="suspended")
-    assert (picture.column("cash")[0], cash.size) == (0.0, 2)
+    assert (graph.column("cash")[0], cash.size) == (0.0, 2)
 
 
 def test_another_name_of_who_is_away_ends_the_pause():
@@ -311,7 +311,7 @@ def test_another_name_of_who_is_away_ends_the_pause():
     assert asked(crawl, 1.0) == [0]
     tell(crawl, 0, "recrawl", missing=SameAs(1))
     assert (crawl.gone, crawl.losses, asked(crawl, 1.0)) == ({}, {}, [1])
-    cash = crawl.picture.cash
+    cash = crawl.graph.cash
     assert cash.sum_cash() == pytest.approx(1.0, abs=1e-12)
     assert cash.size == cash.known.sum() == 3
 
@@ -322,10 +322,10 @@ def test_an_away_name_that_turns_out_to_be_another_is_that():
     tell(crawl, 1, "seed", links=[4], mark="post 1")
     tell(crawl, 1, "recrawl", missing="suspended")
     tell(crawl, 1, "recrawl", at=100.0, missing=SameAs(7))
-    assert (crawl.gone, crawl.picture.away, asked(crawl, 100.0)) == ({}, {}, [0, 7])
+    assert (crawl.gone, crawl.graph.away, asked(crawl, 100.0)) == ({}, {}, [0, 7])
     tell(crawl, 7, "recrawl", at=100.0, missing="suspended")
     tell(crawl, 7, "recrawl", at=200.0, missing=SameAs(1))  # it changed its name back
-    assert (crawl.gone, crawl.picture.away, asked(crawl, 200.0)) == ({}, {}, [0, 1])
+    assert (crawl.gone, crawl.graph.away, asked(crawl, 200.0)) == ({}, {}, [0, 1])
 
 
 # -- Replay
@@ -371,7 +371,7 @@ def test_folding_is_absorbing_and_who_was_away_came_back_in_it(setup, size):
     now = 20.0 * crawl.picks
     assert again.choose(5, now) == crawl.choose(5, now)
     for one in (again, crawl):
-        one.picture._due.sort()  # a heap, in which the same may lie in another order
+        one.graph._due.sort()  # a heap, in which the same may lie in another order
     assert repr((state_of(again), again.losses)) == repr((state_of(crawl), crawl.losses))
     twin = lossy(*setup)
     at = 0.0
@@ -387,11 +387,11 @@ def test_choosing_for_any_time_changes_nothing(setup):
     drive(crawl, Timed(30, 200, 2000.0, seed=2), 60, 1, failing)
     now = 20.0 * crawl.picks
     first = [crawl.choose(size, now) for size in (1, 3, 9)]
-    gone, left, money = copy.copy(crawl.gone), crawl.graph.left, crawl.picture.column("cash")
+    gone, left, money = copy.copy(crawl.gone), crawl.graph.left, crawl.graph.column("cash")
     for size, other in ((2, now + 1e6), (4, now), (1, now - 1e6), (9, now + 61), (3, now - 61), (50, now)):
         crawl.choose(size, other)
     assert (crawl.gone, crawl.graph.left) == (gone, left)
-    assert np.array_equal(crawl.picture.column("cash"), money)
+    assert np.array_equal(crawl.graph.column("cash"), money)
     assert [crawl.choose(size, now) for size in (1, 3, 9)] == first
 
 
@@ -400,10 +400,10 @@ def test_trees_hold_what_is_known_now_after_every_visit_and_loss(setup):
     crawl, world = lossy(*setup), Timed(30, 200, 2000.0, seed=6)
     for picks in range(1, 90):
         drive(crawl, world, picks, 1, failing)
-        crawl.picture.wake(20.0 * picks)
-        for tree in crawl.picture._trees.values():
+        crawl.graph.wake(20.0 * picks)
+        for tree in crawl.graph._trees.values():
             leaves = tree.settle()[tree._leaves :]
-            assert leaves[: crawl.picture.size] == [tree._weigh(row) for row in range(crawl.picture.size)]
+            assert leaves[: crawl.graph.size] == [tree._weigh(row) for row in range(crawl.graph.size)]
 
 
 # -- Settings, and live

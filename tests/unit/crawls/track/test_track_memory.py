@@ -135,18 +135,18 @@ def test_importance_and_cash_are_those_of_the_dictionaries_whatever_is_visited_a
         elif links is not None:
             tell(crawl, node, links=[(v, compute_worth(n)) for v, n in links.items()])
             books.visit(node, links)
-    picture, rows = crawl.picture, np.arange(crawl.picture.size)
-    assert list(books.c) == picture.nodes
-    assert picture.column("cash") == pytest.approx(list(books.c.values()), abs=1e-12)
+    graph, rows = crawl.graph, np.arange(crawl.graph.size)
+    assert list(books.c) == graph.nodes
+    assert graph.column("cash") == pytest.approx(list(books.c.values()), abs=1e-12)
     assert crawl.compute_importance(rows) == pytest.approx([books.importance(v) for v in books.c], abs=1e-12)
-    assert (picture.cash.paid, picture.cash.virtual) == pytest.approx((books.g, books.virtual), abs=1e-12)
-    assert picture.cash.sum_cash() == pytest.approx(1.0, abs=1e-9)
+    assert (graph.cash.paid, graph.cash.virtual) == pytest.approx((books.g, books.virtual), abs=1e-12)
+    assert graph.cash.sum_cash() == pytest.approx(1.0, abs=1e-9)
     wanted = {v: books.importance(v) for v in books.c if v not in books.gone}
     assert dict(crawl.rank_nodes()) == pytest.approx(wanted, abs=1e-12)
     assert crawl.compute_importance(rows).sum() <= 1.0 + 1e-12
     told = {row.node: row for row in collect_standings(crawl)}
     assert {v: row.importance for v, row in told.items()} == {
-        v: crawl.compute_importance(np.array([picture.row(v)]))[0] for v in told
+        v: crawl.compute_importance(np.array([graph.row(v)]))[0] for v in told
     }
     assert [told[v].history for v in books.c] == pytest.approx([*books.h.values()], abs=1e-12)
 
@@ -161,7 +161,7 @@ def test_without_memory_lean_and_extra_nothing_but_the_plain_accounts_is_asked()
         cash.join(np.arange(size))
         cash.pay(row, np.array(targets, np.int64))
     assert crawl.compute_importance(np.arange(4)).tolist() == cash.estimate(np.arange(4)).tolist()
-    assert (crawl.picture.cash.paid, crawl.picture.cash.offset) == (cash.paid, cash.offset)
+    assert (crawl.graph.cash.paid, crawl.graph.cash.offset) == (cash.paid, cash.offset)
 
 
 def test_a_short_memory_sees_who_rose_where_the_whole_history_does_not():
@@ -196,7 +196,7 @@ LEVERS = [
 
 
 def state_of(crawl):
-    rows, cash = np.arange(crawl.picture.size), crawl.picture.cash
+    rows, cash = np.arange(crawl.graph.size), crawl.graph.cash
     accounts = (cash.cash.tobytes(), cash.history.tobytes(), cash.paid, cash.offset, cash.virtual, cash.size)
     return crawl.compute_importance(rows).tobytes(), accounts, crawl.rank_nodes(), crawl.choose(9, 1e4)
 
@@ -228,18 +228,18 @@ def test_the_richest_is_chosen_also_right_after_the_virtual_page_lent(levers):
     for picks in range(1, 100):
         drive(crawl, world, picks)
         (pick,) = crawl.choose(1, 20.0 * picks)
-        picture, wanted = crawl.picture, FRONTIER if pick.act == "expand" else CRAWLED
-        cash = picture.column("cash")
-        most = max(cash[row] for row in range(picture.size) if picture.state[row] == wanted)
-        assert cash[picture.row(pick.node)] == pytest.approx(most, abs=1e-15)
-        assert picture.cash.sum_cash() == pytest.approx(1.0, abs=1e-9)
+        graph, wanted = crawl.graph, FRONTIER if pick.act == "expand" else CRAWLED
+        cash = graph.column("cash")
+        most = max(cash[row] for row in range(graph.size) if graph.state[row] == wanted)
+        assert cash[graph.row(pick.node)] == pytest.approx(most, abs=1e-15)
+        assert graph.cash.sum_cash() == pytest.approx(1.0, abs=1e-9)
 
 
 def test_a_draw_by_cash_sees_what_was_lent():
     crawl = track(choice=PolicyMixture("ai", "opic", 0.5, 3), target=Target("importance", lean=0.7, memory=3.0))
     drive(crawl, Timed(40, 300, 3000.0, seed=4), 60)
-    drawn = crawl.picture.make_urn(FRONTIER, "cash").settle()
-    wanted = crawl.picture.column("cash")[crawl.picture.rows(FRONTIER)].sum()
+    drawn = crawl.graph.make_urn(FRONTIER, "cash").settle()
+    wanted = crawl.graph.column("cash")[crawl.graph.rows(FRONTIER)].sum()
     assert drawn[1] == pytest.approx(wanted, abs=1e-12)
 
 
@@ -248,9 +248,9 @@ def test_leaning_moves_cash_between_those_who_were_read_and_those_who_were_not()
     for lean in (-1.0, -0.5, 0.0, 0.5, 1.0):
         crawl = track(choice=PolicyMixture("opic", "opic", 0.7, 3), target=Target("importance", lean=lean))
         drive(crawl, Timed(300, 1500, 1.0, seed=7), 150)
-        picture = crawl.picture
-        held[lean] = picture.column("cash")[picture.rows(CRAWLED)].sum()
-        assert len(picture.rows(FRONTIER)) > 20
+        graph = crawl.graph
+        held[lean] = graph.column("cash")[graph.rows(CRAWLED)].sum()
+        assert len(graph.rows(FRONTIER)) > 20
     assert list(held.values()) == sorted(held.values(), reverse=True)
     assert held[1.0] < 0.8 * held[0.0]
     assert held[-1.0] > 1.1 * held[0.0]
@@ -299,15 +299,15 @@ def test_the_renamed_keep_importance_and_cash_of_both_names_in_a_crawl():
     tell(crawl, 0, "seed", links=[1, 7])
     tell(crawl, 1, "seed", links=[7, 8])
     tell(crawl, 7, links=[8])
-    rows = np.array([crawl.picture.row(1), crawl.picture.row(8)])
-    importance, cash = crawl.compute_importance(rows), crawl.picture.column("cash")[rows]
+    rows = np.array([crawl.graph.row(1), crawl.graph.row(8)])
+    importance, cash = crawl.compute_importance(rows), crawl.graph.column("cash")[rows]
     tell(crawl, 1, "recrawl", missing=SameAs(8))
     weights = dict(crawl.rank_nodes())
     assert sorted(weights) == [0, 7, 8]
     assert weights[8] == pytest.approx(importance.sum(), abs=1e-15)
-    assert crawl.picture.column("cash")[rows[1]] == pytest.approx(cash.sum(), abs=1e-15)
+    assert crawl.graph.column("cash")[rows[1]] == pytest.approx(cash.sum(), abs=1e-15)
     tell(crawl, 8, "recrawl", links=[0])
-    assert crawl.picture.cash.sum_cash() == pytest.approx(1.0, abs=1e-12)
+    assert crawl.graph.cash.sum_cash() == pytest.approx(1.0, abs=1e-12)
 
 
 @pytest.mark.parametrize("memory", [0.7, 4.0])
@@ -319,12 +319,12 @@ def test_shares_sum_to_one_at_most_after_every_step_and_to_the_plain_ones_while_
     for picks in range(1, 150):
         for one in (crawl, plain):
             drive(one, world, picks)
-        everybody = np.arange(crawl.picture.size)
+        everybody = np.arange(crawl.graph.size)
         assert crawl.compute_importance(everybody).sum() <= 1.0 + 1e-9
-        if crawl.picture.accounts.remembers_all:
+        if crawl.graph.accounts.remembers_all:
             young += 1
             assert crawl.compute_importance(everybody).tolist() == plain.compute_importance(everybody).tolist()
-    assert crawl.picture.size > 500
+    assert crawl.graph.size > 500
     assert young > 0
 
 
@@ -338,15 +338,15 @@ def test_who_is_lost_holds_no_cash_and_gets_none_until_it_is_back():
     tell(crawl, 2, missing="suspended")
     for node in (0, 1, 0, 1):
         tell(crawl, node, "recrawl", links=[2])
-        assert crawl.picture.column("cash")[2] == 0.0
-        assert crawl.picture.cash.sum_cash() == pytest.approx(1.0, abs=1e-12)
-    assert crawl.picture.at(2, "indegree") == 2.0
+        assert crawl.graph.column("cash")[2] == 0.0
+        assert crawl.graph.cash.sum_cash() == pytest.approx(1.0, abs=1e-12)
+    assert crawl.graph.at(2, "indegree") == 2.0
     assert 2 not in dict(crawl.rank_nodes())
     tell(crawl, 2, "seed", links=[0])
     tell(crawl, 0, "recrawl")
-    assert crawl.picture.column("cash")[2] > 0.1
+    assert crawl.graph.column("cash")[2] > 0.1
     assert 2 in dict(crawl.rank_nodes())
-    assert crawl.picture.cash.sum_cash() == pytest.approx(1.0, abs=1e-12)
+    assert crawl.graph.cash.sum_cash() == pytest.approx(1.0, abs=1e-12)
 
 
 def test_who_turns_out_to_be_an_account_that_was_lost_brings_it_cash_only_if_it_is_visited_again():
@@ -356,12 +356,12 @@ def test_who_turns_out_to_be_an_account_that_was_lost_brings_it_cash_only_if_it_
         tell(crawl, 1, "seed", links=[0])
         tell(crawl, 2, missing="suspended")
         tell(crawl, name, "recrawl" if back else "expand", missing=SameAs(2))
-        held = crawl.picture.column("cash")[crawl.picture.row(2)]
-        assert (held > 0.01, held == 0.0, crawl.picture.is_crawled(2)) == (back, not back, back)
+        held = crawl.graph.column("cash")[crawl.graph.row(2)]
+        assert (held > 0.01, held == 0.0, crawl.graph.is_crawled(2)) == (back, not back, back)
         tell(crawl, 0, "recrawl", links=[2])
-        assert (crawl.picture.column("cash")[crawl.picture.row(2)] > held) == back
-        assert crawl.picture.cash.sum_cash() == pytest.approx(1.0, abs=1e-12)
-        assert crawl.picture.cash.size == crawl.picture.cash.known.sum()
+        assert (crawl.graph.column("cash")[crawl.graph.row(2)] > held) == back
+        assert crawl.graph.cash.sum_cash() == pytest.approx(1.0, abs=1e-12)
+        assert crawl.graph.cash.size == crawl.graph.cash.known.sum()
 
 
 @pytest.mark.parametrize("small", [None, 1.0])
@@ -391,8 +391,8 @@ def test_the_cash_of_the_start_is_given_out_once_also_where_the_first_import_is_
     for n, (node, missing) in enumerate([(4, "forgotten"), (5, None), (6, None)]):
         pick = Pick(n, Node(node), "import")
         crawl.absorb((pick,), [answer(pick, links=[4, 5, 7], missing=missing)])
-        assert crawl.picture.cash.sum_cash() == pytest.approx(1.0, abs=1e-12)
-    assert crawl.picture.column("cash")[crawl.picture.row(7)] > 0.1
+        assert crawl.graph.cash.sum_cash() == pytest.approx(1.0, abs=1e-12)
+    assert crawl.graph.column("cash")[crawl.graph.row(7)] > 0.1
 
 
 # -- A campaign

@@ -18,7 +18,7 @@ BACK = PolicyMixture("gai", "u", 1.0, 1)
 
 
 def at(crawl, node, name):
-    return crawl.picture.at(crawl.picture.row(node), name)
+    return crawl.graph.at(crawl.graph.row(node), name)
 
 
 @pytest.mark.parametrize("why", ["suspended", "protected", "deleted", "unknown", "excluded", "opted-out"])
@@ -29,7 +29,7 @@ def test_who_is_gone_is_asked_no_more_but_stays_in_what_was_counted(why):
     before = crawl.relevance + crawl.seed_relevance
     tell(crawl, 0, "recrawl", at=9.0, missing=why)
     assert crawl.gone == {0: why}
-    assert not crawl.picture.is_crawled(0)
+    assert not crawl.graph.is_crawled(0)
     assert [pick.node for pick in crawl.choose(5, 9.0)] == [1]
     assert at(crawl, 5, "indegree") == 2
     assert at(crawl, 0, "outlinks") == 2
@@ -53,7 +53,7 @@ def test_who_is_forgotten_leaves_no_trace():
     assert crawl.gone == {}
     assert 5 not in {node for node, _ in crawl.rank_nodes()}
     assert [at(crawl, 5, name) for name in COLUMNS if name != "cash"] == [0.0] * 6
-    assert crawl.picture.cash.sum_cash() == pytest.approx(1.0, abs=1e-12)
+    assert crawl.graph.cash.sum_cash() == pytest.approx(1.0, abs=1e-12)
 
 
 def test_who_fails_for_a_while_rests_and_is_given_up_after_three_times_in_a_row():
@@ -84,7 +84,7 @@ def test_a_seed_that_fails_for_a_while_goes_back_in_line():
     crawl = track(choice=PolicyMixture("gai", "u", 0.5, 1))
     history = drive(crawl, Timed(2, 1, 0.0), 3, failing=lambda pick: "temporary" if pick.n < 2 else None)
     assert [batch[0].act for batch, _ in history] == ["seed", "seed", "seed"]
-    assert crawl.picture.is_crawled(0)
+    assert crawl.graph.is_crawled(0)
     assert (crawl.failures, crawl.resting) == ({}, {})
     given_up = track(choice=PolicyMixture("gai", "u", 0.5, 1))
     drive(given_up, Timed(2, 1, 0.0), 9, failing=lambda pick: "temporary")
@@ -113,7 +113,7 @@ def test_a_seed_that_was_visited_before_is_asked_since_its_mark():
     crawl.seeds.ready = [5, 6]
     assert [pick.since for pick in crawl.choose(2, 30.0)] == ["post 7", "-970.0"]
     tell(crawl, 5, "seed", "post 7", at=30.0, links=[6])
-    assert (crawl.gone, crawl.picture.is_crawled(5), at(crawl, 6, "indegree")) == ({}, True, 1)
+    assert (crawl.gone, crawl.graph.is_crawled(5), at(crawl, 6, "indegree")) == ({}, True, 1)
 
 
 # -- Two names of one account
@@ -124,17 +124,17 @@ def test_who_was_renamed_keeps_links_totals_and_visits_under_the_new_name():
     tell(crawl, 0, "seed", at=1.0, links=[1, 7])
     tell(crawl, 1, "seed", at=2.0, links=[7, (8, compute_worth(3))], value=compute_worth(5), mark="post 4")
     tell(crawl, 7, links=[8])
-    cash, (mine, other) = crawl.picture.cash, crawl.picture.column("cash")[[1, 3]]
+    cash, (mine, other) = crawl.graph.cash, crawl.graph.column("cash")[[1, 3]]
     tell(crawl, 1, "recrawl", at=9.0, missing=SameAs(8))
     assert crawl.gone == {}
-    assert crawl.picture.is_crawled(8)
-    assert crawl.picture.row(1) == crawl.picture.row(8)
-    row = crawl.picture.row(8)
-    assert (crawl.picture.total[row], crawl.picture.mark[row], crawl.picture.last_at[row]) == (5, "post 4", 2.0)
+    assert crawl.graph.is_crawled(8)
+    assert crawl.graph.row(1) == crawl.graph.row(8)
+    row = crawl.graph.row(8)
+    assert (crawl.graph.total[row], crawl.graph.mark[row], crawl.graph.last_at[row]) == (5, "post 4", 2.0)
     # The link from the one name to the other is none any more; 0 and 7 link there.
-    assert crawl.picture.links[row] == {crawl.picture.row(7): 1}
+    assert crawl.graph.links[row] == {crawl.graph.row(7): 1}
     assert (at(crawl, 8, "indegree"), at(crawl, 7, "indegree")) == (2, 2)
-    assert crawl.picture.column("cash")[row] == pytest.approx(mine + other)
+    assert crawl.graph.column("cash")[row] == pytest.approx(mine + other)
     assert cash.size == cash.known.sum() == 3
     assert cash.sum_cash() == pytest.approx(1.0, abs=1e-12)
     assert {pick.node for pick in crawl.choose(5, 9.0)} == {0, 7, 8}
@@ -191,13 +191,13 @@ def test_after_a_renaming_all_is_as_if_there_had_been_one_name(visits, alias, no
                 found[one(v)] = found.get(one(v), 0) + n
         for v, n in found.items():
             pairs[one(u), v] = max(pairs.get((one(u), v), 0), n)
-    for v in {one(v) for v in range(7)} & {one(int(v)) for v in crawl.picture.nodes}:
+    for v in {one(v) for v in range(7)} & {one(int(v)) for v in crawl.graph.nodes}:
         into = [(compute_worth(totals.get(u, 0)), compute_worth(n), n) for (u, w), n in pairs.items() if w == v]
         assert at(crawl, v, "indegree") == (sum(n for *_, n in into) if parallel == "each" else len(into))
         assert at(crawl, v, "n_sum") == pytest.approx(sum(a for a, _, _ in into), abs=1e-12)
         assert at(crawl, v, "e_sum") == pytest.approx(sum(b for _, b, _ in into), abs=1e-12)
         assert at(crawl, v, "relevance") == pytest.approx(sum(a * b for a, b, _ in into), abs=1e-12)
-        assert crawl.picture.total[crawl.picture.row(v)] == totals.get(v, 0)
+        assert crawl.graph.total[crawl.graph.row(v)] == totals.get(v, 0)
 
 
 def test_a_history_with_renamings_and_failures_folds_as_it_was_absorbed():
@@ -208,5 +208,5 @@ def test_a_history_with_renamings_and_failures_folds_as_it_was_absorbed():
     crawl, again = made(), made()
     again.fold(drive(crawl, Timed(30, 300, 900.0, seed=5), 60, failing=failing))
     assert again.choose(9, 1e4) == crawl.choose(9, 1e4)
-    assert again.picture.lists == crawl.picture.lists
-    assert np.array_equal(again.picture.column("cash"), crawl.picture.column("cash"))
+    assert again.graph.lists == crawl.graph.lists
+    assert np.array_equal(again.graph.column("cash"), crawl.graph.column("cash"))

@@ -17,7 +17,7 @@ WORLD = Timed(size=60, links=500, end=1200.0, seed=3)
 
 
 def explored(picks=60):
-    """A picture with a frontier and crawled nodes of all kinds of scores, and the crawl that made it."""
+    """A graph with a frontier and crawled nodes of all kinds of scores, and the crawl that made it."""
     crawl = track(choice=PolicyMixture("ai", "u", 0.5, 1), target=Target(parallel="each"), mark=repr)
     drive(crawl, WORLD, picks)
     return crawl
@@ -28,9 +28,9 @@ CRAWL = explored()
 
 def members(crawl, state, column=""):
     """The referee's reading: weight by node of those in a state."""
-    picture = crawl.picture
-    rows = [row for row in range(picture.size) if picture.state[row] == state]
-    return {picture.nodes[row]: picture.lists[column][row] if column else 1.0 for row in rows}
+    graph = crawl.graph
+    rows = [row for row in range(graph.size) if graph.state[row] == state]
+    return {graph.nodes[row]: graph.lists[column][row] if column else 1.0 for row in rows}
 
 
 def proportional(weights):
@@ -39,7 +39,7 @@ def proportional(weights):
 
 
 def one(weights):
-    return {max(weights, key=lambda node: (weights[node], -CRAWL.picture.row(node))): 1.0}
+    return {max(weights, key=lambda node: (weights[node], -CRAWL.graph.row(node))): 1.0}
 
 
 def half(first, second):
@@ -66,7 +66,7 @@ def expected(name):
 def chosen(choice, crawl=CRAWL):
     """Whom a choice names for many numbers of picks."""
     aimed = choice.aim_at(crawl.target.column)
-    return [aimed.pick(crawl.picture, n, frozenset()) for n in range(DRAWS)]
+    return [aimed.pick(crawl.graph, n, frozenset()) for n in range(DRAWS)]
 
 
 def test_the_picture_that_policies_are_tried_on_has_something_to_choose_from():
@@ -103,7 +103,7 @@ def test_where_nobody_has_a_positive_score_yet_a_recrawl_is_uniform(name):
 def test_the_score_of_a_pick_is_what_it_was_chosen_by():
     for name, column in (("or", "outlinks"), ("yr", "yield"), ("ldu", "link_score")):
         for _, node, score in chosen(PolicyMixture("ai", name, 1.0, 5))[:50]:
-            assert score == CRAWL.picture.lists[column][CRAWL.picture.row(node)]
+            assert score == CRAWL.graph.lists[column][CRAWL.graph.row(node)]
 
 
 @pytest.mark.parametrize("p", [0.0, 0.2, 0.5, 1.0])
@@ -125,7 +125,7 @@ def test_where_the_frontier_is_empty_the_other_side_is_asked_but_for_one_without
 def test_a_crawl_that_only_goes_back_never_expands():
     crawl = track(choice=PolicyMixture("gai", "u", 1.0, 1))
     drive(crawl, WORLD, 20)
-    assert crawl.picture.left > 0
+    assert crawl.graph.left > 0
     assert {node for node, weight in members(crawl, CRAWLED).items()} == {0}
 
 
@@ -141,7 +141,7 @@ def test_the_second_of_a_batch_is_drawn_from_whom_the_first_left():
     aimed = PolicyMixture("ai", "u", 1.0, 4).aim_at("indegree")
     crawled = members(CRAWL, CRAWLED)
     first = next(iter(crawled))
-    counts = Counter(aimed.pick(CRAWL.picture, n, frozenset({first}))[1] for n in range(DRAWS))
+    counts = Counter(aimed.pick(CRAWL.graph, n, frozenset({first}))[1] for n in range(DRAWS))
     exact = DRAWS / (len(crawled) - 1)
     assert set(counts) == set(crawled) - {first}
     assert sum((count - exact) ** 2 / exact for count in counts.values()) < len(crawled) + 4 * np.sqrt(2 * len(crawled))
@@ -151,12 +151,12 @@ def test_a_policy_of_ones_own_may_name_nodes_that_nobody_has_discovered():
     class Far:
         column = ""
 
-        def pick(self, picture, draw, barred):
-            return next(Node(node) for node in (77, 78) if node not in barred and not picture.is_crawled(node))
+        def pick(self, graph, draw, barred):
+            return next(Node(node) for node in (77, 78) if node not in barred and not graph.is_crawled(node))
 
     crawl = track(choice=PolicyMixture(Far(), "u", 0.0, 1))
     drive(crawl, WORLD, 2)
-    assert crawl.picture.is_crawled(77)
+    assert crawl.graph.is_crawled(77)
     assert [pick.node for pick in crawl.choose(1, 0.0)] == [78]
 
 

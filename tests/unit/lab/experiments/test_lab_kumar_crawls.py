@@ -40,11 +40,11 @@ def graph():
 
 def test_a_sampler_draws_without_replacement_in_proportion_to_weights():
     weights = np.array([1.0, 0.0, 3.0, 6.0])
-    picture = TrackedGraph(Target())
+    graph = TrackedGraph(Target())
     counts = dict.fromkeys(permutations((0, 2, 3)), 0)
     for seed in range(2000):
         order = []
-        while (node := SamplingExpansion(weights, seed).pick(picture, float, frozenset(order))) is not None:
+        while (node := SamplingExpansion(weights, seed).pick(graph, float, frozenset(order))) is not None:
             order.append(node)
         counts[tuple(order)] += 1
     expected = [2000 * weights[a] / 10 * weights[b] / (10 - weights[a]) for a, b, _ in counts]
@@ -52,10 +52,10 @@ def test_a_sampler_draws_without_replacement_in_proportion_to_weights():
 
 
 def test_a_sampler_passes_over_who_was_crawled():
-    picture, sample = TrackedGraph(Target()), SamplingExpansion(np.ones(5), seed=1)
-    first = sample.pick(picture, float, frozenset())
-    second = sample.pick(picture, float, frozenset([first]))
-    assert sample.pick(picture, float, frozenset()) == first  # choosing changes nothing
+    graph, sample = TrackedGraph(Target()), SamplingExpansion(np.ones(5), seed=1)
+    first = sample.pick(graph, float, frozenset())
+    second = sample.pick(graph, float, frozenset([first]))
+    assert sample.pick(graph, float, frozenset()) == first  # choosing changes nothing
     assert second not in (first, None)
 
 
