@@ -86,10 +86,10 @@ def test_a_false_difference_at_an_early_look_counts_at_all_later_ones(monkeypatc
 
 def test_accounts_are_drawn_alike_and_from_those_nearest_to_the_seeds_only_where_asked():
     class Frontier:
-        def all(self, n):
+        def list_all(self, n):
             return np.arange(10, 16), np.zeros(6)
 
-        def depth(self, rows):
+        def get_depth(self, rows):
             return np.where(rows < 12, 1.0, 2.0)
 
     draws = {nearest: [int(looks.Drawn(3, nearest).pick(Frontier(), 1, n)[0][0]) for n in range(600)]

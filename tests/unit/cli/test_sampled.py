@@ -273,7 +273,7 @@ def test_the_picture_and_the_lines_of_a_run_speak_of_its_kind(tmp_path):
         console.print(picture)
         crawled_, line = campaign.crawl, describe_progress(campaign)
         campaign.close()
-    draws = len(crawled_.visits().node)
+    draws = len(crawled_.list_visits().node)
     text = console.export_text()
     for words in ("60 of 60", f"{crawled_.relevance:,.0f} accounts", f"8 with {draws:,} draws"):
         assert words in text

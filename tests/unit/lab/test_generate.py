@@ -51,7 +51,7 @@ def generated() -> Generated:
 
 @pytest.fixture(scope="module")
 def table(generated) -> pa.Table:
-    return generated.table()
+    return generated.make_table()
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def test_another_process_with_other_string_hashes_gives_the_same_bytes(tmp_path)
 def test_other_seeds_give_other_worlds(generated):
     other = generate(USERS, SEED + 1)
     assert not set(generated.names) & set(other.names[:5])
-    assert not generated.table().slice(0, 100).equals(other.make_table().slice(0, 100))
+    assert not generated.make_table().slice(0, 100).equals(other.make_table().slice(0, 100))
 
 
 def test_batches_of_a_large_world_differ_from_one_another_and_join_in_order():
@@ -288,7 +288,7 @@ def test_there_are_topics_enough_and_a_keyword_is_part_of_no_other_word():
         ({"prolific": -1}, "prolific = -1"),
         ({"weeks": 0}, "weeks = 0"),
         ({"until": 5}, "until = 5"),
-        ({"only": ["chess", "curling"]}, "Unknown topic 'curling'. Choose one of: astronomy, "),
+        ({"only": ["chess", "curling"]}, "Unknown topic 'curling'. Did you mean 'cycling'? Choose one of: astronomy, "),
         ({"only": []}, "name at least one topic"),
         ({"only": ["tea", "tea"]}, "each once"),
     ],

@@ -17,14 +17,14 @@ class Frontier:
         self.scores, self.far = np.array(scores, np.float64), np.array(depth, np.float64)
         self.rows = 100 + 3 * np.arange(len(scores))
 
-    def best(self, size, n):
+    def find_best(self, size, n):
         chosen = choose_greedily(self.scores, size)
         return self.rows[chosen], self.scores[chosen]
 
-    def all(self, n):
+    def list_all(self, n):
         return self.rows, self.scores
 
-    def depth(self, rows):
+    def get_depth(self, rows):
         return self.far[(rows - 100) // 3]
 
 

@@ -105,7 +105,7 @@ def mind(by, estimator):
     learner = getattr(estimator, "then", estimator)
     moments = getattr(learner, "moments", None)
     sums = (moments.rows, moments.first, moments.second) if moments else None
-    cash = bits(estimator.accounts.of(np.arange(by.graph.size))) if hasattr(estimator, "accounts") else None
+    cash = bits(estimator.accounts.get_cash(np.arange(by.graph.size))) if hasattr(estimator, "accounts") else None
     return scores, sums, cash
 
 

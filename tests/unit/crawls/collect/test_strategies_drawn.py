@@ -36,11 +36,11 @@ class Frontier:
     def __init__(self, *scores):
         self.scores, self.rows = np.array(scores, np.float64), 100 + 10 * np.arange(len(scores))
 
-    def best(self, size, n):
+    def find_best(self, size, n):
         chosen = choose_greedily(self.scores, size)
         return self.rows[chosen], self.scores[chosen]
 
-    def all(self, n):
+    def list_all(self, n):
         return self.rows, self.scores
 
 

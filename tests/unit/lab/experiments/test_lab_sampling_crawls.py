@@ -354,7 +354,7 @@ def test_a_topic_of_which_no_wider_one_is_known_is_audited_by_all_other_methods(
         (["fig1", "--posts", "a.csv"], "--topic WORD"),
         (["fig1", "--size", "300", "--topic", "dogs"], "Unknown topic 'dogs'"),
         (["fig1", "--size", "300", "--method", "soft"], "Unknown method 'soft'"),
-        (["fig1", "--size", "300", "--avoid", "dogs"], "not known"),
+        (["fig1", "--size", "300", "--avoid", "dogs"], "Unknown --avoid"),
         (["bias", "--size", "6000"], "this is computed for"),
         (["fig3", "--web", "none.npz"], "There is no file"),
     ],
