@@ -168,7 +168,9 @@ def test_names_and_numbers_that_are_not_known_are_refused_before_anything_is_don
     assert "Unknown estimator 'nosuch'" in refused(folder, *words, "--estimator", "hybrid-sum", "--start", "nosuch")
     assert "scikit-learn" in refused(folder, *words, "--estimator", "sklearn.linear_model.Nosuch")
     bfs = (*words, "--estimator", "bfs")
-    assert "Unknown strategy 'greedyy'. Choose one of: greedy" in refused(folder, *bfs, "--strategy", "greedyy")
+    assert "Unknown strategy 'greedyy'. Did you mean 'greedy'? Choose one of: greedy" in refused(
+        folder, *bfs, "--strategy", "greedyy"
+    )
     assert "probability" in refused(folder, *bfs, "--strategy", "altered-greedy", "--q", 1.5)
     assert "Unknown objective 'avg'" in refused(folder, *bfs, "--objective", "avg")
     assert "--jobs 0" in refused(folder, *bfs, "--jobs", 0)

@@ -290,7 +290,10 @@ def test_standings_are_written_now_and_then_before_long_waits_and_at_the_end():
     [
         ({"track": {"p": 0.5}}, 'belongs to kind = "track"'),
         ({"kind": "track", "crawl": {"estimator": "bfs"}}, "estimator under [crawl]"),
-        ({"kind": "track", "track": {"recrawl": "lru"}}, "unknown recrawl policy 'lru'. Choose one of: u, or, yr"),
+        (
+            {"kind": "track", "track": {"recrawl": "lru"}},
+            "unknown recrawl policy 'lru'. Did you mean 'yru'? Choose one of: u, or, yr",
+        ),
         ({"kind": "track", "track": {"expansion": "best"}}, "Choose one of: ai, gai, opic"),
         ({"kind": "track", "track": {"window": "7"}}, "write it with its unit"),
         ({"kind": "track", "track": {"p": 1.5}}, "less than or equal to 1"),

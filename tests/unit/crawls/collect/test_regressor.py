@@ -290,7 +290,7 @@ WRONG = [
     ({"name": SGD, "options": {"eta": 1.0}}, "unexpected keyword argument 'eta'"),
     (
         {"name": SGD, "features": ("n_sum", "n_median")},
-        "Unknown feature 'n_median'. Choose one of: depth",
+        "Unknown feature 'n_median'. Did you mean 'n_max'? Choose one of: depth",
     ),
     ({"name": "xgboost.XGBRegressor"}, "Unknown estimator 'xgboost.XGBRegressor'"),
     ({"name": "os.system"}, "(a regressor with partial_fit)"),
