@@ -22,6 +22,7 @@ KEEP = (
     "test_sample_guarantees.py::",
     "test_cli.py::test_a_campaign_is_begun_run_paused_and_gone_on_with",
     "test_added_kind.py::test_a_campaign_of_an_added_kind_runs_reports_explains_verifies_and_exports",
+    "test_added_platform.py::test_an_added_platform_is_crawled_reported_explained_verified_exported_and_made_to_forget",
     "test_migrations.py::test_a_newer_schema_is_refused_on_every_database_and_nothing_is_changed",
 )
 
