@@ -126,7 +126,8 @@ class PlatformFacts:
     trap: str = "off"
 
 
-ACCOUNT_PARAMETERS = ("ids", "id", "usernames", "username", "acct", "url")
+ID_PARAMETERS, NAME_PARAMETERS = ("ids", "id"), ("usernames", "username", "acct", "url")
+ACCOUNT_PARAMETERS = (*ID_PARAMETERS, *NAME_PARAMETERS)
 
 X = PlatformFacts(
     "x",

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, func, select
 
 from socialcrawl.engine.model import USEFUL, Answer, ReplyKind
 from socialcrawl.graph.recount import Recount
+from socialcrawl.platforms.facts import ID_PARAMETERS, NAME_PARAMETERS
 from socialcrawl.ratelimit.policy import parse_host
 from socialcrawl.storage import answer_packing
 from socialcrawl.storage.answer_packing import StoredPage, parse_page
@@ -21,7 +22,6 @@ from socialcrawl.storage.schema.tables import hit, request
 
 CHUNK = 2_000  # rows read at a time
 CLEANED = ("params", "digest", "cursor", "post_ids", "nodes", "answer")
-NAMES, IDS = ("usernames", "username", "acct", "url"), ("ids", "id")  # parameters that are names, or ids, of accounts
 TOKENS = ("pagination_token", "next_token", "cursor", "max_id", "since_id", "after")  # of the answer before, or a visit
 Key = tuple[int, int]
 """A pick: campaign.id, pick.n."""
@@ -201,16 +201,17 @@ def redact_question(row: Any, gone: ErasureTargets) -> tuple[str, str | None, st
         left.pop("id", None)  # the number by which one instance knows the same account
     if left == params:
         return row.params, row.digest, row.cursor
-    nobody = not any(left[name] for name in left if (left[name] != params[name] if naming is None else name in naming))
+    asked = [name for name in left if left[name] != params[name]] if naming is None else naming
+    nobody = not any(left.get(name) for name in asked)
     left = {name: value for name, value in left.items() if value and not (nobody and name in TOKENS)}
     return orjson.dumps(left).decode(), None, None if nobody else row.cursor
 
 
 def _is_named(param: str, key: str, endpoint: str, gone: ErasureTargets) -> bool:
     """Return whether a key in a parameter is that of a forgotten account; an instance's own have no domain there."""
-    if param in IDS:
+    if param in ID_PARAMETERS:
         return key in gone.ids
-    if param not in NAMES and key in gone.ids:
+    if param not in NAME_PARAMETERS and key in gone.ids:
         return True  # of another platform, whose parameters may be ids or names
     full_name = f"{key}@{parse_host(endpoint)}" if param == "acct" and "@" not in key else key
     return not gone.names.keys().isdisjoint((key.lower(), full_name.lower()))
