@@ -748,6 +748,8 @@ def test_links_in_the_documents_lead_somewhere():
     for document in [
         ROOT / "README.md",
         ROOT / "CHANGELOG.md",
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "SECURITY.md",
         ROOT / "deploy/README.md",
         *(ROOT / "docs").rglob("*.md"),
         ROOT / "benchmarks/README.md",
