@@ -10,7 +10,7 @@ ONLY :=
 TINY :=
 RUNS :=
 
-.PHONY: demo test test-rest test-all slow lint types format advisories chaos bench coverage notebooks release lock clean help
+.PHONY: demo test test-rest test-all slow lint types format advisories chaos bench coverage notebooks docs release lock clean help
 
 help:
 	@echo "make demo    crawl the mock X API, with all set-up"
@@ -23,6 +23,7 @@ help:
 	@echo "make coverage    measure how often intervals hold the truth; ONLY=name, RUNS=20"
 	@echo "make notebooks    run the notebooks and write their outputs anew"
 	@echo "make release    check that this can be released, and build it in dist/"
+	@echo "make docs    build the documentation as a site: open site/index.html"
 	@echo "make lock    renew the lock files (needs uv)"
 
 demo: $(VENV)/.core
@@ -75,6 +76,9 @@ notebooks: $(VENV)/.dev
 release: $(VENV)/.dev
 	$(BIN)/python .ci/release.py
 
+docs: $(VENV)/.dev
+	$(BIN)/zensical build --strict --clean
+
 lock:
 	uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links --no-header \
 		--python-version 3.11 --extra build pyproject.toml -o requirements.lock
@@ -82,7 +86,7 @@ lock:
 		--python-version 3.11 --extra analysis --extra build --extra cluster --extra dev --extra docs --extra explore --extra notify --extra postgres --extra warc pyproject.toml -o requirements-dev.lock
 
 clean:
-	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) dist site .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "No Python 3.11 or newer with venv was found (Debian: apt install python3-venv)."; exit 1; }

@@ -1,1 +1,1 @@
-"""How often intervals that the product shows hold the truth: `make coverage` writes docs/coverage.md."""
+"""How often intervals that the product shows hold the truth: `make coverage` writes docs/explanation/coverage.md."""

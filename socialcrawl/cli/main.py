@@ -237,7 +237,7 @@ def demo(
 def simulate(
     *,
     graph: Annotated[list[Path], typer.Option(help="Known graph: a folder or .npz. Repeatable.")],
-    estimator: Annotated[list[str], typer.Option(help="Estimator (see docs/laboratory.md). Repeatable.")],
+    estimator: Annotated[list[str], typer.Option(help="Estimator (see docs/how-to/laboratory.md). Repeatable.")],
     budget: Annotated[int, typer.Option(min=1, help="Steps after the seeds.")],
     seeds: Annotated[
         list[Path] | None, typer.Option(help="File of row numbers or names, one per line. Repeatable.")

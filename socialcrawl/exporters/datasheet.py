@@ -35,8 +35,8 @@ database does: after `socialcrawl forget` or `retain`, make it again and delete 
 PSEUDONYMS = """\
 Usernames and ids are keyed hashes (BLAKE2b); display names, profile texts, links and the platform's JSON are left out.
 In texts, mentions are pseudonyms, addresses are cut to their host, and names are replaced where they can be told from
-ordinary words (see docs/exports.md). This is pseudonymous, not anonymous: who finds a text by searching the platform
-for it knows its author. Equal people have equal pseudonyms in every export that was made with the same key."""
+ordinary words (see docs/how-to/exports.md). This is pseudonymous, not anonymous: who finds a text by searching the
+platform for it knows its author. Equal people have equal pseudonyms in every export that was made with the same key."""
 
 
 SAFE_CSV = """\

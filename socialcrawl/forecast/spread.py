@@ -4,7 +4,7 @@ Three things keep a forecast from being exact. Accounts differ, and accounts tha
 The mean moves while a crawl goes on. And it mostly falls: accounts that many others name come first, and post most.
 The range of the mean's logarithm has a part for each: a standard error, a random walk over the logarithm of the number
 of steps, and, on one side, the change from the first half of the steps to the second, continued. The constants were set
-by crawls of known graphs; docs/limits.md has the measured coverage.
+by crawls of known graphs; docs/explanation/limits.md has the measured coverage.
 """
 
 from array import array

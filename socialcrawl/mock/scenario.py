@@ -1,4 +1,4 @@
-"""Scenarios: which requests meet which fault, and when accounts, cursors and the clock change; see docs/faults.md.
+"""Scenarios (docs/how-to/faults.md): which requests meet which fault, and when accounts, cursors and the clock change.
 
 A scenario is a TOML file with `seed` and tables `[[fault]]`, or the same as JSON at /_mock/faults. A rule counts the
 requests that fit its platform and endpoint; all its conditions must hold.

@@ -41,7 +41,7 @@ class MockSettings:
 
     Attributes:
         posts: the file of posts, see `socialcrawl.lab.post_table`; None where the posts are given otherwise.
-        export: the folder of an export whose campaign is to be rehearsed, instead of posts; see docs/exports.md.
+        export: the folder of an export whose campaign is to be rehearsed, instead of posts; see docs/how-to/exports.md.
         host, port: where to listen; port 0 picks a free one. Hosts that others can reach need `allow_remote`.
         window: the length of a window, seconds.
         limit: requests per window, for all endpoints or by endpoint (a key of ENDPOINTS; the rest have 300).
@@ -70,7 +70,7 @@ class MockSettings:
             !no-unauthenticated; 0..1.
         nobot: the share of those that say #nobot in their profile on Mastodon and Bluesky; 0..1.
         held: the bytes of X's answers that are held, so that they need not be made again.
-        scenario: the file of a scenario of faults, see docs/faults.md; None is none.
+        scenario: the file of a scenario of faults, see docs/how-to/faults.md; None is none.
         credits: the dollars that may be billed; None is no end of them. Once so much is billed, only what is free of
             charge is answered, the rest with 402; the answer that uses them up is given whole.
         moment: the Unix second of the file at which the mock begins: what was posted later comes as time passes, see

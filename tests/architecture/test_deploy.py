@@ -1,4 +1,4 @@
-"""What is in deploy/ and docs/daemon.md fits the project: commands, options, paths, variables, metrics, states."""
+"""What is in deploy/ and docs/how-to/daemon.md fits the project: commands, options, paths, metrics."""
 
 import json
 import os
@@ -29,7 +29,7 @@ from socialcrawl.daemon.notices import describe_event
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
-PAGE = (ROOT / "docs/daemon.md").read_text("utf-8")
+PAGE = (ROOT / "docs/how-to/daemon.md").read_text("utf-8")
 LOCAL = Path("/opt/socialcrawl/bin/socialcrawl")
 
 
@@ -256,7 +256,7 @@ def test_no_file_holds_a_token_or_a_password():
 
 
 def table(header):
-    """The rows under a table's header in docs/daemon.md."""
+    """The rows under a table's header in docs/how-to/daemon.md."""
     rows = PAGE.partition(header)[2].lstrip("\n").splitlines()[1:]
     inside = takewhile(lambda row: row.startswith("|"), rows)
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in inside]

@@ -1,4 +1,4 @@
-"""What docs/guarantees.md promises, held against real processes, real signals and disks that fill up.
+"""What docs/explanation/guarantees.md promises, held against real processes, real signals and disks that fill up.
 
 A campaign is run against the mock in child processes that are killed at random moments, on both databases, and compared
 with one that nobody disturbed. It takes some 65 requests and 1,200 statements, of which each start takes 40.

@@ -1,4 +1,4 @@
-"""docs/schema.md is what the program would write today, and its questions are answered on both databases."""
+"""docs/reference/schema.md is what the program would write today, and its questions are answered on both databases."""
 
 import re
 from collections import Counter
@@ -13,7 +13,7 @@ from socialcrawl.storage.schema.questions import QUESTIONS
 from socialcrawl.storage.schema.tables import metadata
 from socialcrawl.storage.schema.views import VIEWS
 
-PAGE = Path(__file__).parents[2] / "docs" / "schema.md"
+PAGE = Path(__file__).parents[2] / "docs/reference/schema.md"
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def plain(value):
 
 
 def test_the_page_is_current():
-    assert PAGE.read_text("utf-8") == render_page(), "python tests/support/schema_page.py > docs/schema.md"
+    assert PAGE.read_text("utf-8") == render_page(), "python tests/support/schema_page.py > docs/reference/schema.md"
 
 
 def test_the_page_names_every_table_view_column_and_key():

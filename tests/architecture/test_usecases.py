@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = (Path(__file__).parents[2] / "docs" / "usecases.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/how-to/usecases.md").read_text("utf-8")
 EXAMPLES = re.findall(r"^## ([^\n]+)$.*?```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.MULTILINE | re.DOTALL)
 
 
@@ -21,7 +21,7 @@ def test_every_example_of_the_page_is_run():
 def test_an_example_prints_what_stands_under_it(code, printed):
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        exec(compile(code, "docs/usecases.md", "exec"), {"__name__": "__main__"})
+        exec(compile(code, "docs/how-to/usecases.md", "exec"), {"__name__": "__main__"})
     assert out.getvalue() == printed
 
 

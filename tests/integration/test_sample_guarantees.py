@@ -1,4 +1,4 @@
-"""What docs/guarantees.md promises, of campaigns that sample: killed, sent away to wait, replayed, in both stores."""
+"""docs/explanation/guarantees.md, of campaigns that sample: killed, sent away to wait, replayed, in both stores."""
 
 import math
 from collections import Counter

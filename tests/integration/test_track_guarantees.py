@@ -1,4 +1,4 @@
-"""What docs/guarantees.md promises, of campaigns that track accounts: real processes, killed at random moments."""
+"""docs/explanation/guarantees.md, of campaigns that track accounts: real processes, killed at random moments."""
 
 import json
 import sys

@@ -1,6 +1,6 @@
 """The page that says what is in a database, made from the tables, the views and the example questions.
 
-python tests/support/schema_page.py > docs/schema.md
+python tests/support/schema_page.py > docs/reference/schema.md
 """
 
 import sys
@@ -14,7 +14,7 @@ from socialcrawl.storage.schema.views import VIEWS
 
 HEAD = """# What is in the database
 
-<!-- Made by `python tests/support/schema_page.py > docs/schema.md`; edit socialcrawl/storage/schema/. -->
+<!-- Made by `python tests/support/schema_page.py > docs/reference/schema.md`; edit socialcrawl/storage/schema/. -->
 
 One database, an SQLite file or a PostgreSQL server, holds any number of campaigns. Ask it with `socialcrawl sql`,
 which only reads, open it in a browser with `socialcrawl explore`, or read it with any other program: it is plain SQL.

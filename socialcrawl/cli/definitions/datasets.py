@@ -21,7 +21,8 @@ def import_(
     ] = None,
     *,
     kind: Annotated[
-        str, typer.Option("--as", help="Import as posts, seeds, history, dataset or liveness (see docs/imports.md).")
+        str,
+        typer.Option("--as", help="Import as posts, seeds, history, dataset or liveness (see docs/how-to/imports.md)."),
     ] = "posts",
     campaign: Annotated[
         Path | None, typer.Option(help="Campaign file: its topic is counted and its history is extended.")

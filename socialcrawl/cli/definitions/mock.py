@@ -33,10 +33,11 @@ Others = Annotated[
     list[str] | None,
     typer.Option(
         "--platform-limit",
-        help='Other platforms: limits such as "bluesky 3000/5m" or "paged 300/15m" (Mastodon); see docs/platforms.md.',
+        help='Other platforms: limits such as "bluesky 3000/5m" or "paged 300/15m" (Mastodon); '
+        "see docs/reference/platforms.md.",
     ),
 ]
-Scenario = Annotated[Path | None, typer.Option(help="TOML file of faults (see docs/faults.md).")]
+Scenario = Annotated[Path | None, typer.Option(help="TOML file of faults (see docs/how-to/faults.md).")]
 Skew = Annotated[float, typer.Option(help="Seconds by which the server's clock is ahead.")]
 Latency = Annotated[str | None, typer.Option(help="Latency of each answer, such as 50ms.")]
 Cap = Annotated[int | None, typer.Option(min=1, help="X: monthly cap on posts; then HTTP 429.")]

@@ -13,7 +13,9 @@ Timeout = Annotated[str, typer.Option(help="Maximum time for a query: 30s, 5m.")
 
 
 def sql(
-    query: Annotated[str, typer.Argument(help="A SELECT; docs/schema.md has the tables, views and examples.")],
+    query: Annotated[
+        str, typer.Argument(help="A SELECT; docs/reference/schema.md has the tables, views and examples.")
+    ],
     *,
     database: Database = None,
     style: Annotated[str, typer.Option("--format", help="table, csv or json.")] = "table",

@@ -121,7 +121,7 @@ def _allow_for_missed(gain: Interval, steered: Floats, drawn: Floats) -> Interva
 
     Most accounts are worth nothing and a few much. Where steering finds these, its own steps show how far accounts
     differ. Where it does not, nothing shows it. The lower end is then also that of one more drawn step which found as
-    much as the best step of all. docs/coverage.md has how often intervals hold the truth.
+    much as the best step of all. docs/explanation/coverage.md has how often intervals hold the truth.
     """
     if gain.sign > 0:
         return gain

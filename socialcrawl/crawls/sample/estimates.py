@@ -8,7 +8,8 @@ common ratio. The interval of a share is Wilson's, with the effective size and S
 
 That variance is too small for walks that are short beside their memory. The interval is therefore the widest of three:
 by that variance; by how much the walks differ from each other (PIECES of them, at least: fewer are cut); and by how
-uneven the weights are, and how alike from visit to visit. How often it holds the truth is measured: docs/coverage.md.
+uneven the weights are, and how alike from visit to visit. docs/explanation/coverage.md measures how often it
+holds the truth.
 
 How alike visits are cannot be read off what was seen in few independent stretches, or in all of them, or never. Then
 it is read off what else is known of the visits: their weights, and the marks given as `like` (hosts, communities).

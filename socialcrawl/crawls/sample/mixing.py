@@ -2,7 +2,7 @@
 
 A walk that has not mixed knows one corner of the topic, and no interval that is read off its visits tells of the rest
 (Bar-Yossef, Kanungo, Krauthgamer, section 3.2: O(log N / gap) steps are needed, of a gap that nobody knows). Ours are
-three checks, of which docs/coverage.md measures what they let through and what they hold back:
+three checks, of which docs/explanation/coverage.md measures what they let through and what they hold back:
 
 parts       All walks are in one part of the topic, as far as is known (walk_components.py).
 memory      Each of PIECES walks, or pieces of walks, has made RELAXED times the draws after which a walk forgets where

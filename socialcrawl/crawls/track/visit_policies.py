@@ -136,8 +136,8 @@ POLICIES: dict[str, NodePolicy] = {
     "oru": MixedRecrawl(WeightedDraw("outlinks")),
     "opic": BestRecrawl("cash"),
 }
-"""Those of the paper; ORU, a fair coin between OR and U, which does not lock itself in as OR can (docs/kumar.md, 5);
-OPIC's greedy refresh (Abiteboul, Preda, Cobena): the node with the most cash."""
+"""Those of the paper; ORU, a fair coin between OR and U, which does not lock itself in as OR can (5 in
+docs/explanation/kumar.md); OPIC's greedy refresh (Abiteboul, Preda, Cobena): the node with the most cash."""
 
 RECRAWLS = tuple(POLICIES)
 

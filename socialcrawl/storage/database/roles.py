@@ -81,5 +81,6 @@ def describe_writer(raw: Any) -> str | None:
         return None
     return (
         f"warning: the role {role} may change {writable} of {tables} tables of this database; the query runs in a "
-        "read-only transaction. Give readers a role with SELECT only: see docs/guarantees.md, A role that only reads"
+        "read-only transaction. Give readers a role with SELECT only: see docs/explanation/guarantees.md, A role that "
+        "only reads"
     )

@@ -145,7 +145,7 @@ def test_what_a_sample_cannot_judge_by_is_told_beside_the_budget_that_is_missing
     assert any(said in line for line in lines)
 
 
-PAGE = (Path(__file__).parents[3] / "docs" / "campaigns.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[3] / "docs/reference/campaigns.md").read_text("utf-8")
 
 
 def keys_of_the_page():
@@ -186,7 +186,9 @@ def test_the_examples_of_the_page_are_valid():
     blocks = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
     assert len(blocks) >= 3
     for block in blocks:
-        check_settings({"name": "a", "topic": {"keywords": ["sky"]}} | tomllib.loads(block), "docs/campaigns.md")
+        check_settings(
+            {"name": "a", "topic": {"keywords": ["sky"]}} | tomllib.loads(block), "docs/reference/campaigns.md"
+        )
 
 
 def test_every_setting_is_described_for_whoever_hovers_over_it():

@@ -1,4 +1,4 @@
-"""Exports read with other people's programs, as docs/exports.md says: no digit of an id is lost on the way.
+"""Exports read with other people's programs, as docs/how-to/exports.md says: no digit of an id is lost on the way.
 
 R is not here to be asked. What its functions do with a file is written down in `in_r`, and the calls that the page
 shows are checked against that.
@@ -27,7 +27,7 @@ from x_crawls import scratch
 
 from socialcrawl.exporters.exported_tables import SHEETS
 
-PAGE = (Path(__file__).parents[3] / "docs" / "exports.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[3] / "docs/how-to/exports.md").read_text("utf-8")
 FORMS = ("parquet", "csv", "jsonl")
 TOOLS = {"pandas": "import pandas", "polars": "import polars", "duckdb": "-- duckdb\nselect * from read"}
 LATE = 6801849666698571372  # loses digits as a float

@@ -18,7 +18,7 @@ from socialcrawl.errors import MockError
 from socialcrawl.mock.scenario import FATES, KINDS, LASTING, PAGING, REAL, WHEN, WHOLE, Scenario, read_scenario
 from socialcrawl.mock.server import serve_in_thread
 
-DOC = (Path(__file__).parents[3] / "docs" / "faults.md").read_text("utf-8")
+DOC = (Path(__file__).parents[3] / "docs/how-to/faults.md").read_text("utf-8")
 BEARER = {"Authorization": "Bearer x"}
 BY_NAME = "/2/users/by/username/:username"
 ANN = "/2/users/by/username/ann"

@@ -5,7 +5,7 @@ At its first visit a page gets the list of neighbours that the walk knows of the
 before and links to it, and what the search shows. As printed, the list is all that there is to it: v, seen later, may
 have u in its list while u lacks v, and the long run favours v's kind or u's several-fold. On lists that keep only what
 both sides have, the walk is on an undirected graph, and its law is even (Bar-Yossef et al., section 4;
-docs/sampling.md).
+docs/explanation/sampling.md).
 """
 
 from collections.abc import Iterator, Sequence

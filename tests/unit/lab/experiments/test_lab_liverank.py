@@ -409,7 +409,7 @@ def test_all_runs_every_experiment(tmp_path, monkeypatch):
 
 
 def test_the_commands_of_the_page_are_commands(asked):
-    page = (Path(__file__).parents[4] / "docs" / "liverank.md").read_text("utf-8")
+    page = (Path(__file__).parents[4] / "docs/explanation/liverank.md").read_text("utf-8")
     code = "".join(re.findall(r"```sh\n(.*?)```", page, re.DOTALL))
     lines = [line.partition("#")[0].split() for line in code.replace("\\\n", " ").splitlines()]
     assert len(lines) >= 5
