@@ -10,7 +10,7 @@ ONLY :=
 TINY :=
 RUNS :=
 
-.PHONY: demo test test-rest test-all slow lint types format advisories chaos bench coverage notebooks docs release lock clean help
+.PHONY: demo test test-rest test-all slow lint types format advisories chaos bench coverage notebooks docs reference release lock clean help
 
 help:
 	@echo "make demo    crawl the mock X API, with all set-up"
@@ -23,6 +23,7 @@ help:
 	@echo "make coverage    measure how often intervals hold the truth; ONLY=name, RUNS=20"
 	@echo "make notebooks    run the notebooks and write their outputs anew"
 	@echo "make release    check that this can be released, and build it in dist/"
+	@echo "make reference    write the reference pages that are made from the program"
 	@echo "make docs    build the documentation as a site: open site/index.html"
 	@echo "make lock    renew the lock files (needs uv)"
 
@@ -75,6 +76,9 @@ notebooks: $(VENV)/.dev
 # docs/development/releasing.md has the steps before and after.
 release: $(VENV)/.dev
 	$(BIN)/python .ci/release.py
+
+reference: $(VENV)/.dev
+	PYTHONPATH=. $(BIN)/python tests/support/reference_pages.py
 
 docs: $(VENV)/.dev
 	$(BIN)/zensical build --strict --clean

@@ -1,4 +1,4 @@
-"""The house rules, read off the source: floors, sizes, docstrings, where libraries are named, what the README shows."""
+"""The house rules, read off the source: floors, sizes, docstrings, where libraries are named, the documents."""
 
 import ast
 import re
@@ -12,7 +12,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "socialcrawl"
-README = (ROOT / "README.md").read_text("utf-8")
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 # Imports run downward or along a floor. A module belongs to the floor that names the longest part of its path.
@@ -727,12 +726,13 @@ def test_the_words_of_the_house_are_listed_in_the_model():
     assert not [word for word in WORDS if f"| {word} |" not in text]
 
 
-def test_every_command_is_shown_in_the_readme():
+def test_every_command_is_in_the_reference():
     from socialcrawl.cli.main import app
 
+    page = (ROOT / "docs/reference/commands.md").read_text("utf-8")
     commands = [command.name or command.callback.__name__ for command in app.registered_commands]
     assert len(commands) >= 6
-    assert not [name for name in commands if f"socialcrawl {name}" not in README]
+    assert not [name for name in commands if f"## socialcrawl {name.replace('_', '-')}\n" not in page]
 
 
 def test_every_estimator_is_named_in_the_reference():
@@ -789,6 +789,13 @@ def test_broken_links_and_anchors_are_found(tmp_path):
 def test_links_in_the_documents_lead_somewhere():
     assert len(DOCUMENTS) > 20
     assert not [link for document in DOCUMENTS for link in find_broken_links(document)]
+
+
+def test_the_pages_made_from_the_program_are_current():
+    from reference_pages import FOLDER, PAGES
+
+    old = [name for name, render in PAGES.items() if (FOLDER / name).read_text("utf-8") != render()]
+    assert not old, "run `make reference` and commit the pages"
 
 
 def test_the_site_leads_to_every_page_of_the_documentation():

@@ -1,9 +1,5 @@
-"""The page that says what is in a database, made from the tables, the views and the example questions.
+"""The page that says what is in a database, made from the tables, the views and the example questions."""
 
-python tests/support/schema_page.py > docs/reference/schema.md
-"""
-
-import sys
 from collections.abc import Iterator
 
 from sqlalchemy import Column, Table
@@ -14,7 +10,7 @@ from socialcrawl.storage.schema.views import VIEWS
 
 HEAD = """# What is in the database
 
-<!-- Made by `python tests/support/schema_page.py > docs/reference/schema.md`; edit socialcrawl/storage/schema/. -->
+<!-- Made by `make reference`. Do not edit: change socialcrawl/storage/schema. -->
 
 One database, an SQLite file or a PostgreSQL server, holds any number of campaigns. Ask it with `socialcrawl sql`,
 which only reads, open it in a browser with `socialcrawl explore`, or read it with any other program: it is plain SQL.
@@ -103,7 +99,3 @@ def _describe_key(table: Table, column: Column[object]) -> str:
 
 def _escape_cell(words: str) -> str:
     return words.replace("|", "\\|")
-
-
-if __name__ == "__main__":
-    sys.stdout.write(render_page())

@@ -1,0 +1,160 @@
+"""The pages of docs/reference that are made from the program: commands, campaign keys, metrics, tables and views.
+
+`make reference` writes them all.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+from schema_page import render_page as render_tables
+
+from socialcrawl.cli.commands.check import make_schema
+from socialcrawl.cli.commands.run import DONE, FAILED, INTERRUPTED, STOPPED, USAGE
+from socialcrawl.cli.main import app
+from socialcrawl.daemon.metrics import METRICS
+
+FOLDER = Path(__file__).parents[2] / "docs/reference"
+MADE = "<!-- Made by `make reference`. Do not edit: change {where}. -->"
+
+COMMANDS = f"""# Commands
+
+{MADE.format(where="the command's options in socialcrawl/cli")}
+
+Every command explains itself with `--help`. Options of all commands come before the command's name:
+`socialcrawl --debug run astronomy.toml`.
+
+## Exit codes
+
+| code | meaning |
+|---|---|
+| {DONE} | done |
+| {FAILED} | failed; the message says why |
+| {USAGE} | wrong usage or a wrong campaign file |
+| {STOPPED} | stopped by a budget, a platform's monthly cap or a full disk; run it again to go on |
+| {INTERRUPTED} | interrupted by Ctrl-C or SIGTERM; everything received is stored |
+
+Results go to standard output, messages and errors to standard error.
+"""
+
+KEYS = f"""# Campaign keys
+
+{MADE.format(where="the settings in socialcrawl/campaign and socialcrawl/crawls")}
+
+All keys of a [campaign file](campaigns.md), which explains them with examples. `socialcrawl check --schema` prints the
+same as a JSON Schema: editors complete keys and mark mistakes with it.
+"""
+
+METRIC_HEAD = f"""# Metrics
+
+{MADE.format(where="METRICS in socialcrawl/daemon/metrics.py")}
+
+A [daemon](../how-to/daemon.md#metrics) with `--health HOST:PORT` serves these metrics at `/metrics` in Prometheus' text
+format.
+
+| metric | type | labels | is |
+|---|---|---|---|"""
+
+
+def _cell(text: str) -> str:
+    """Return a text as a cell of a table; `*`, `_` and `<` are meant as they are, outside of code."""
+    parts = " ".join(text.split()).replace("|", "\\|").split("`")
+    parts[::2] = (re.sub(r"([*_<])", r"\\\1", part) for part in parts[::2])
+    return "`".join(parts)
+
+
+def render_commands() -> str:
+    """Return the page of commands and exit codes, Markdown."""
+    return "\n".join([COMMANDS, *_render_group(typer.main.get_command(app), "socialcrawl")])
+
+
+def _render_group(group: Any, name: str) -> Iterator[str]:
+    for child, command in sorted(group.commands.items()):
+        if command.hidden:
+            continue
+        whole = f"{name} {child}"
+        if hasattr(command, "commands"):
+            yield from _render_group(command, whole)
+            continue
+        context = command.context_class(command, info_name=whole)
+        usage = command.get_usage(context).removeprefix("Usage: ")
+        yield from (f"## {whole}", "", " ".join((command.help or "").split()), "", "```sh", usage, "```", "")
+        rows = [(param, param.get_help_record(context)) for param in command.params]
+        for title, kind in (("argument", "argument"), ("option", "option")):
+            shown = [record for param, record in rows if record and param.param_type_name == kind]
+            if shown:
+                yield from (f"| {title} | |", "|---|---|")
+                yield from (f"| {_cell(f'`{left}`')} | {_cell(right)} |" for left, right in shown)
+                yield ""
+
+
+def render_keys() -> str:
+    """Return the page of all keys of campaign files, Markdown."""
+    schema = make_schema()
+    sections, top = [], {}
+    for name, field in schema["properties"].items():
+        if reference := field.get("$ref") or field.get("allOf", [{}])[0].get("$ref"):
+            sections.append((name, schema["$defs"][reference.rpartition("/")[2]]))
+        else:
+            top[name] = field
+    lines = [KEYS, "## Top level", "", *_render_keys(top, schema)]
+    for name, section in sections:
+        lines += [f"## `[{name}]`", "", section.get("description", ""), ""]
+        lines += _render_keys(section["properties"], schema)
+    return "\n".join(lines)
+
+
+def _render_keys(fields: dict[str, Any], schema: dict[str, Any]) -> Iterator[str]:
+    yield from ("| key | type | default | meaning |", "|---|---|---|---|")
+    for name, field in fields.items():
+        default = _write_value(field["default"]) if field.get("default") is not None else ""
+        yield f"| `{name}` | {_cell(_name_type(field, schema))} | {default} | {_cell(field.get('description', ''))} |"
+    yield ""
+
+
+def _write_value(value: object) -> str:
+    if isinstance(value, dict) and value:
+        return "`{ " + ", ".join(f"{key} = {_write_value(one).strip('`')}" for key, one in value.items()) + " }`"
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    return "`" + repr(value).replace("'", '"') + "`"
+
+
+def _name_type(field: dict[str, Any], schema: dict[str, Any]) -> str:
+    if "$ref" in field:
+        return _name_type(schema["$defs"][field["$ref"].rpartition("/")[2]], schema)
+    if "anyOf" in field:
+        names = (_name_type(one, schema) for one in field["anyOf"] if one.get("type") != "null")
+        return " or ".join(dict.fromkeys(names))
+    if "enum" in field or "const" in field:
+        return ", ".join(_write_value(one) for one in field.get("enum", [field.get("const")]))
+    kind = field.get("type", "value")
+    if kind == "array":
+        return f"list of {_name_type(field.get('items', {}), schema)}"
+    low, high = field.get("minimum"), field.get("maximum")
+    high = None if high is None or high >= 1e9 else high  # a guard against overflow says nothing to readers
+    above = field.get("exclusiveMinimum")
+    bounds = [f"above {above:g}"] if above is not None else [f"at least {low:g}"] if low is not None else []
+    bounds += [f"at most {high:g}"] if high is not None else []
+    words = {"object": "table", "string": "text", "boolean": "true or false"}
+    return " ".join([words.get(kind, kind), ", ".join(bounds)]).strip()
+
+
+def render_metrics() -> str:
+    """Return the page of a daemon's metrics, Markdown."""
+    rows = (f"| `{one.name}` | {one.kind} | {', '.join(one.labels)} | {_cell(one.help)} |" for one in METRICS.values())
+    return "\n".join([METRIC_HEAD, *rows, ""])
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "campaign-keys.md": render_keys,
+    "commands.md": render_commands,
+    "metrics.md": render_metrics,
+    "schema.md": render_tables,
+}
+
+if __name__ == "__main__":
+    for file, render in PAGES.items():
+        (FOLDER / file).write_text(render(), "utf-8")
