@@ -5,29 +5,33 @@ Heavy modules are imported inside the commands, so that `--help` answers at once
 """
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from socialcrawl import __version__
+from socialcrawl.cli.choices import offer, offer_estimators
+from socialcrawl.cli.command_group import SETTINGS, CommandGroup
 from socialcrawl.cli.commands.lab import lab_app
 from socialcrawl.cli.definitions import daemon, datasets, maintenance, mock, queries
 from socialcrawl.cli.options import OPTIONS_ONLY, AsJson
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.system.files import restrict_new_files
-from socialcrawl.text.terminal import Formatter, close_errors, guard, write_error, write_line
+from socialcrawl.text.terminal import Formatter, close_errors, guard, is_quiet, set_quiet, write_error, write_line
 from socialcrawl.text.wording import parse_seconds
 
 app = typer.Typer(
     name="socialcrawl",
     help="A focused crawler for social APIs: finds the accounts and posts that matter most to a topic, with the few "
     "requests that rate limits and a budget allow, and keeps them in SQL.",
+    cls=CommandGroup,
+    context_settings=SETTINGS,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.add_typer(lab_app, name="lab")
 
 AT_ONCE = "stopped at once; everything that was stored is safe, what was in flight counts as spent"
 
@@ -58,17 +62,8 @@ def _show_version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
-    ] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Log the activity of libraries to stderr, without tokens.")
-    ] = False,
-) -> None:
-    """Set the options that all commands share."""
-    if debug:
+def _log_libraries(asked: bool) -> None:
+    if asked:
         import logging  # noqa: PLC0415
 
         handler = logging.StreamHandler()
@@ -76,14 +71,48 @@ def _options(
         logging.basicConfig(level=logging.DEBUG, handlers=[handler])
 
 
-@app.command()
+def _hide_progress(context: typer.Context, asked: bool) -> None:
+    if asked or context.parent is None:
+        set_quiet(quiet=asked)
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("-V", "--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("-q", "--quiet", callback=_hide_progress, expose_value=False, help="Show no progress.")
+    ] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "-v",
+            "--verbose",
+            callback=_log_libraries,
+            expose_value=False,
+            help="Log the activity of libraries to stderr, without tokens.",
+        ),
+    ] = False,
+) -> None:
+    """Set the options that all commands share."""
+
+
+KIND = offer("collect|track|refresh|sample", "socialcrawl.kinds")
+PLATFORM = offer("x|bluesky|mastodon|web", "socialcrawl.platforms")
+Yes = Annotated[bool, typer.Option("-y", "--yes", help="Accept the maximum cost without asking (see confirm_above).")]
+
+
 def init(
     file: Annotated[Path, typer.Argument(help="The campaign file to write.")] = Path("campaign.toml"),
     keyword: Annotated[list[str] | None, typer.Option(help="Keyword or phrase. Repeatable.")] = None,
-    platform: Annotated[str, typer.Option(help="x, bluesky, mastodon, web, or one that a package adds.")] = "x",
-    kind: Annotated[str, typer.Option(help="collect, track, refresh, sample, or one that a package adds.")] = "collect",
+    platform: Annotated[str, typer.Option(help="Where to collect.", **PLATFORM)] = "x",
+    kind: Annotated[str, typer.Option(help="What to collect: see docs/reference/campaigns.md.", **KIND)] = "collect",
 ) -> None:
-    """Write a campaign file in which every setting is explained."""
+    """Write a commented campaign file.
+
+    It explains every setting.
+    """
     from socialcrawl.cli.commands.init import write_campaign_file  # noqa: PLC0415
 
     then = write_campaign_file(file, keyword or [], platform, kind)
@@ -97,7 +126,6 @@ def _set_steps(settings: Any, steps: int | None) -> Any:
     return settings.model_copy(update={"crawl": settings.crawl.model_copy(update={"steps": steps})})
 
 
-@app.command()
 def quote(
     campaign: Annotated[Path, typer.Argument(help="The campaign file.")],
     steps: Annotated[
@@ -108,7 +136,10 @@ def quote(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Estimate the requests, time, posts and cost of a campaign."""
+    """Estimate requests, time and cost.
+
+    It sends no request, unless you ask for --counts.
+    """
     from socialcrawl.campaign.settings import read  # noqa: PLC0415
     from socialcrawl.cli.commands.quote import show_quote  # noqa: PLC0415
     from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
@@ -116,29 +147,28 @@ def quote(
     show_quote(_set_steps(read(campaign), steps), make_console(), count=counts, as_json=as_json)
 
 
-@app.command()
 def doctor(
     campaign: Annotated[Path | None, typer.Argument(help="The campaign file.")] = None,
     offline: Annotated[
         bool, typer.Option("--offline", help="Send no request. Default: one search for 10 posts.")
     ] = False,
 ) -> None:
-    """Check that a campaign can run: token, clock, disk, database, prices. Sends one small request."""
+    """Check that a campaign can run.
+
+    It checks the token, clock, disk, database and prices, and sends one small request.
+    """
     from socialcrawl.cli.commands.doctor import run_checks as examine  # noqa: PLC0415
     from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
 
     raise typer.Exit(examine(campaign, make_console(), offline=offline))
 
 
-@app.command()
 def run(
     campaign: Annotated[Path, typer.Argument(help="The campaign file.")],
     steps: Annotated[
         int | None, typer.Option(min=1, help="Stop after this many accounts (overrides the campaign file).")
     ] = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Accept the maximum cost without asking (see confirm_above).")
-    ] = False,
+    yes: Yes = False,
     change: Annotated[
         bool, typer.Option("--change", help="Apply a changed topic, seeds or estimator to a campaign that has begun.")
     ] = False,
@@ -166,7 +196,7 @@ def run(
             write_error("Not confirmed: nothing was sent, nothing was spent.")
             exit_process(INTERRUPTED)
     try:
-        ending = run_campaign(settings, console, quiet=as_json, change=change)
+        ending = run_campaign(settings, console, quiet=as_json or is_quiet(), change=change)
     except KeyboardInterrupt:
         write_error(AT_ONCE)
         exit_process(INTERRUPTED)
@@ -178,9 +208,13 @@ ControlShare = Annotated[float, typer.Option(min=0.0, max=0.5, help="Share of st
 DemoDatabase = Annotated[
     str | None, typer.Option("--db", help="Database to create or continue. Default: a new demo.db.")
 ]
+DemoEstimator = Annotated[str, typer.Option(help="Which accounts to collect first.", **offer_estimators())]
+SwitchAfter = Annotated[
+    int | None,
+    typer.Option(min=0, help="Steps before a hybrid becomes linear. Default: 1000; generated posts: 100."),
+]
 
 
-@app.command()
 def demo(
     *,
     posts: Annotated[Path | None, typer.Option(help="File of posts. Default: generated posts.")] = None,
@@ -189,21 +223,21 @@ def demo(
     seed_count: Annotated[int | None, typer.Option(min=1, help="Draw this many seeds among matching authors.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
     steps: Annotated[int, typer.Option(min=1, help="Number of accounts to collect after the seeds.")] = 1200,
-    estimator: Annotated[str, typer.Option(help="Estimator (see the README).")] = "hybrid-sum",
-    switch_after: Annotated[
-        int | None,
-        typer.Option(min=0, help="Steps before a hybrid becomes linear. Default: 1000; generated posts: 100."),
-    ] = None,
+    estimator: DemoEstimator = "hybrid-sum",
+    switch_after: SwitchAfter = None,
     refresh_rate: Annotated[int, typer.Option(min=1, help="Accounts picked per batch.")] = 1,
     control: ControlShare = 0.0,
     window: Annotated[str, typer.Option(help="Length of the mock's rate-limit windows.")] = "3s",
     limit: Annotated[int, typer.Option(min=1, help="Requests per window.")] = 300,
     missing: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of accounts that no longer exist.")] = 0.0,
-    vocabulary: Annotated[str, typer.Option(help="tweet or post.")] = "tweet",
+    vocabulary: Annotated[str, typer.Option(help="Names in X's paths.", **offer("tweet|post"))] = "tweet",
     database: DemoDatabase = None,
     as_json: AsJson = False,
 ) -> None:
-    """Crawl a mock X API offline and show what was found."""
+    """Try a crawl offline.
+
+    It crawls a mock of the X API and shows what was found.
+    """
     from socialcrawl.cli.commands import demo as show  # noqa: PLC0415
     from socialcrawl.cli.commands.run import INTERRUPTED, exit_process  # noqa: PLC0415
     from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
@@ -233,11 +267,10 @@ def demo(
         exit_process(INTERRUPTED)
 
 
-@app.command()
 def simulate(
     *,
     graph: Annotated[list[Path], typer.Option(help="Known graph: a folder or .npz. Repeatable.")],
-    estimator: Annotated[list[str], typer.Option(help="Estimator (see docs/how-to/laboratory.md). Repeatable.")],
+    estimator: Annotated[list[str], typer.Option(help="Which nodes to pick. Repeatable.", **offer_estimators())],
     budget: Annotated[int, typer.Option(min=1, help="Steps after the seeds.")],
     seeds: Annotated[
         list[Path] | None, typer.Option(help="File of row numbers or names, one per line. Repeatable.")
@@ -246,7 +279,8 @@ def simulate(
     seed_size: Annotated[int, typer.Option(min=1, help="Number of seeds per drawn set.")] = 50,
     seed_least: Annotated[float, typer.Option(help="Draw seeds among nodes with a value above this.")] = 0.0,
     strategy: Annotated[
-        list[str] | None, typer.Option(help="greedy (default), altered-greedy or proportional. Repeatable.")
+        list[str] | None,
+        typer.Option(help="How to pick. Default: greedy. Repeatable.", **offer("greedy|altered-greedy|proportional")),
     ] = None,
     refresh_rate: Annotated[
         list[int] | None, typer.Option(min=1, help="Nodes picked per batch (r). Default: 1. Repeatable.")
@@ -257,15 +291,20 @@ def simulate(
     zeta: Annotated[float, typer.Option(help="Altered greedy: how close to the best score other nodes must be.")] = 0.5,
     nr_d: Annotated[float, typer.Option(help="Navigational Rank: the weight of a node's own score.")] = 0.5,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
-    objective: Annotated[str, typer.Option(help="sum: total value; count: number of values above 0.")] = "sum",
-    out: Annotated[Path, typer.Option(help="Folder for the results. With --json nothing is kept.")] = Path(
-        "simulation"
-    ),
+    objective: Annotated[
+        str, typer.Option(help="Total value, or number of values above 0.", **offer("sum|count"))
+    ] = "sum",
+    out: Annotated[
+        Path, typer.Option("-o", "--out", help="Folder for the results. With --json nothing is kept.")
+    ] = Path("simulation"),
     jobs: Annotated[int, typer.Option(help="Parallel replays. -1: one per processor.")] = -1,
     scheduler: Annotated[str | None, typer.Option(help="Use a Dask cluster: tcp://HOST:PORT.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Replay crawls on known graphs to compare estimators and strategies."""
+    """Replay crawls on known graphs.
+
+    It compares estimators and strategies.
+    """
     from socialcrawl.cli.commands import simulate as lab  # noqa: PLC0415
 
     wanted = lab.Grid(
@@ -280,23 +319,20 @@ def simulate(
     lab.simulate(wanted, out, jobs=jobs, address=scheduler, as_json=as_json)
 
 
-app.command(context_settings=OPTIONS_ONLY)(queries.report)
-app.command()(mock.mock)
-app.command()(maintenance.check)
-app.command()(maintenance.verify)
-app.command()(queries.sql)
-app.command()(queries.explain)
-app.command(context_settings=OPTIONS_ONLY)(queries.explore)
-app.command()(datasets.export)
-app.command("import")(datasets.import_)
-app.command()(datasets.order)
-app.command()(datasets.audit)
-app.command()(datasets.train)
-app.command()(datasets.backup)
-app.command()(maintenance.forget)
-app.command()(maintenance.retain)
-app.command()(daemon.daemon)
-app.command()(daemon.status)
-app.command()(daemon.pause)
-app.command()(daemon.resume)
-app.command()(daemon.stop)
+PANELS: dict[str, tuple[Callable[..., None], ...]] = {
+    "Start": (demo, init, maintenance.check, quote, doctor),
+    "Run": (run, daemon.daemon, daemon.status, daemon.pause, daemon.resume, daemon.stop),
+    "Look": (
+        queries.report, queries.explain, datasets.audit, maintenance.verify, queries.sql, queries.explore,
+    ),
+    "Data": (
+        datasets.import_, datasets.export, datasets.backup, datasets.train, datasets.order, maintenance.forget,
+        maintenance.retain,
+    ),
+    "Laboratory": (simulate, mock.mock),
+}  # fmt: skip
+for panel, commands in PANELS.items():
+    for command in commands:
+        settings = OPTIONS_ONLY if command in (queries.report, queries.explore) else None
+        app.command(command.__name__.rstrip("_"), rich_help_panel=panel, context_settings=settings)(command)
+app.add_typer(lab_app, name="lab", rich_help_panel="Laboratory")

@@ -22,6 +22,7 @@ DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068
 """Characters that turn the order of text around, also of text beside them in a table; invisible."""
 ENDS = "\u2028\u2029"  # lines and paragraphs, as Unicode ends them
 # All of C0 but \t and \n, DEL, C1, halves of characters, directions.
+_quiet = False
 CONTROLS = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff{ENDS}{DIRECTIONS}]")
 
 
@@ -88,6 +89,17 @@ def flush() -> None:
 def close_errors() -> None:
     """Close stderr: nothing more is written there."""
     sys.stderr.close()
+
+
+def set_quiet(*, quiet: bool) -> None:
+    """Hide the progress of commands from now on, or show it again."""
+    global _quiet  # noqa: PLW0603 - each process runs one command
+    _quiet = quiet
+
+
+def is_quiet() -> bool:
+    """Return whether commands hide their progress."""
+    return _quiet
 
 
 def guard() -> None:

@@ -57,8 +57,8 @@ HOMES = {
     ),
     "prometheus_client": ("daemon/health_page.py", "daemon/metrics.py"),
     "typer": (
-        "cli/main.py", "cli/options.py", "cli/definitions/", "cli/commands/forget.py", "cli/commands/lab.py",
-        "cli/commands/simulate.py", "lab/experiments/",
+        "cli/command_group.py", "cli/main.py", "cli/options.py", "cli/definitions/", "cli/commands/forget.py",
+        "cli/commands/lab.py", "cli/commands/simulate.py", "lab/experiments/",
     ),
     "rich": ("cli/commands/", "cli/render/", "lab/experiments/runner.py"),
     "matplotlib": ("cli/render/score_curve.py", "lab/experiments/figures.py"),

@@ -36,7 +36,7 @@ def run_at_debug(folder, tokens, variables):
         text = file.read_text().replace("[source]\n", f"[source]\ntokens = [{tokens}]\n")
         file.write_text(text)
         return subprocess.run(
-            [*COMMAND, "--debug", "run", str(file)], cwd=folder, env=ENVIRONMENT | variables, capture_output=True,
+            [*COMMAND, "--verbose", "run", str(file)], cwd=folder, env=ENVIRONMENT | variables, capture_output=True,
             timeout=60, check=False,
         )  # fmt: skip
 

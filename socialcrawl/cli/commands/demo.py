@@ -24,7 +24,7 @@ from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import open_database
 from socialcrawl.storage.database.lease import Lease
 from socialcrawl.storage.queries.summary import list_campaigns
-from socialcrawl.text.terminal import write_error, write_json
+from socialcrawl.text.terminal import is_quiet, write_error, write_json
 from socialcrawl.text.wording import pluralize
 
 TOKEN_ENV = "SOCIALCRAWL_DEMO_TOKEN"  # noqa: S105  (the name of a variable)
@@ -56,25 +56,26 @@ def run_demo(wanted: DemoOptions, console: Console, *, as_json: bool) -> int:
     """Run the demo and show what it found; the exit code."""
     from socialcrawl.mock.child_process import spawn  # noqa: PLC0415
 
+    quiet = as_json or is_quiet()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the mock is stopped on the way out
     with tempfile.TemporaryDirectory(prefix="socialcrawl-") as scratch:
         posts, keyword = wanted.posts, wanted.keyword
         if posts is None:
-            posts, keyword = _generate_posts(Path(scratch), wanted, console, quiet=as_json)
+            posts, keyword = _generate_posts(Path(scratch), wanted, console, quiet=quiet)
         elif keyword is None:
             raise SettingsError("Which topic? Name a word that the posts use: --keyword WORD.")
         check_keywords([keyword], AS_OPTION)
         settings = _make_settings(wanted, posts, keyword)
         count = Path(scratch) / "count.json"
         with spawn(posts, *_make_mock_options(wanted, count)) as mock:
-            if not as_json:
+            if not quiet:
                 console.print(f"the mock X API answers at {mock.url}: {wanted.limit} requests per {wanted.window:g} s")
             if wanted.database is None:
                 _remove_earlier(OWN)
             os.environ[TOKEN_ENV] = secrets.token_urlsafe(24)
             live = settings.model_copy(update={"source": settings.source.model_copy(update={"base_url": mock.url})})
             wall, cpu = time.perf_counter(), time.process_time()
-            ending = run_campaign(live, console, quiet=as_json)
+            ending = run_campaign(live, console, quiet=quiet)
             took = {
                 "wall_seconds": round(time.perf_counter() - wall, 3),
                 "cpu_seconds": round(time.process_time() - cpu, 3),

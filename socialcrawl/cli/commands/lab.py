@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from socialcrawl.cli.choices import offer
+from socialcrawl.cli.command_group import CommandGroup
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.gouriten.commands import gouriten_app
 from socialcrawl.lab.experiments.kumar.commands import kumar_app
@@ -16,11 +18,12 @@ from socialcrawl.text.terminal import write_error, write_line
 from socialcrawl.text.wording import explain_unknown
 
 lab_app = typer.Typer(
-    help="Laboratory: replay crawls on known graphs, from files or generated.",
+    help="Make graphs and repeat experiments.\n\nGraphs come from files, or are generated.",
+    cls=CommandGroup,
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-graph_app = typer.Typer(help="Make a known graph from a file.", no_args_is_help=True, rich_markup_mode=None)
+graph_app = typer.Typer(cls=CommandGroup, help="Make a graph from a file.", no_args_is_help=True, rich_markup_mode=None)
 lab_app.add_typer(graph_app, name="graph")
 lab_app.add_typer(gouriten_app, name="gouriten")
 lab_app.add_typer(kumar_app, name="kumar")
@@ -28,7 +31,7 @@ lab_app.add_typer(opic_app, name="opic")
 lab_app.add_typer(liverank_app, name="liverank")
 lab_app.add_typer(sampling_app, name="sampling")
 
-Out = Annotated[Path, typer.Option(help="Folder to write. An existing graph is replaced.")]
+Out = Annotated[Path, typer.Option("-o", "--out", help="Folder to write. An existing graph is replaced.")]
 Keywords = Annotated[list[str], typer.Option(help="Keyword or phrase of the topic. Repeatable.")]
 
 
@@ -39,7 +42,10 @@ def posts(
     keyword: Keywords,
     out: Out,
 ) -> None:
-    """Make a graph of who mentions whom, valued by what they write of a topic."""
+    """Make a graph of mentions.
+
+    Accounts are valued by what they write about a topic.
+    """
     from socialcrawl.graph.relevance import Topic  # noqa: PLC0415
     from socialcrawl.lab.graphs import build_mention_graph  # noqa: PLC0415
     from socialcrawl.lab.post_table import read_posts  # noqa: PLC0415
@@ -55,7 +61,10 @@ def pages(
     keyword: Keywords,
     out: Out,
 ) -> None:
-    """Make a graph of pages and their links, valued by what they and the text around the links say of a topic."""
+    """Make a graph of linked pages.
+
+    Pages and links are valued by what they, and the text around the links, say about a topic.
+    """
     from socialcrawl.graph.relevance import Topic  # noqa: PLC0415
     from socialcrawl.lab.graphs import build_page_graph  # noqa: PLC0415
 
@@ -70,7 +79,10 @@ def edges(
     values: Annotated[Path | None, typer.Option(help="Names and values: text, CSV or Parquet. Default: all 1.")] = None,
     out: Out,
 ) -> None:
-    """Make a graph of a list of edges, with weights and values where there are any."""
+    """Make a graph of edges.
+
+    It has weights and values where the file has them.
+    """
     from socialcrawl.lab.graphs import build_edge_graph  # noqa: PLC0415
 
     _keep(lambda: build_edge_graph(file, values, say=write_error), out)
@@ -82,7 +94,10 @@ def npz(
     *,
     out: Out,
 ) -> None:
-    """Turn a .npz into a folder, which opens at once and is shared by all who read it."""
+    """Turn a .npz into a folder.
+
+    The folder opens at once and is shared by all processes that read it.
+    """
     from socialcrawl.lab.graphs import read  # noqa: PLC0415
 
     _keep(lambda: read(file), out)
@@ -93,7 +108,7 @@ def twitter_like(
     *,
     users: Annotated[int, typer.Option(help="Number of nodes. The paper: 17000000.")] = 100_000,
     links: Annotated[int, typer.Option(help="Number of links. The paper: 93000000.")] = 550_000,
-    topic: Annotated[str | None, typer.Option(help="One of the paper's topics: happy, jazz or weird.")] = None,
+    topic: Annotated[str | None, typer.Option(help="A topic of the paper.", **offer("happy|jazz|weird"))] = None,
     topic_share: Annotated[
         float | None, typer.Option(help="Share of nodes with a value. Default: as for happy.")
     ] = None,
@@ -103,7 +118,10 @@ def twitter_like(
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     out: Out,
 ) -> None:
-    """Generate a graph of mentions with the shape of the paper's Twitter data."""
+    """Generate a graph like Twitter's.
+
+    It has the shape of the paper's graph of mentions.
+    """
     from socialcrawl.lab.generators import twitterlike  # noqa: PLC0415
 
     if topic is not None:

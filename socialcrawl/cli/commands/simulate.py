@@ -24,7 +24,7 @@ from socialcrawl.lab.graphs import read, read_seeds
 from socialcrawl.lab.grid import ReplayJob, connect_scheduler, draw_seed_sets, read_results, replay_all
 from socialcrawl.lab.simulation import ReplaySetup
 from socialcrawl.lab.simulation import simulate as replayed
-from socialcrawl.text.terminal import write_error, write_json
+from socialcrawl.text.terminal import is_quiet, write_error, write_json
 
 GROUPED = ("graph", "estimator", "strategy", "refresh_rate")
 
@@ -213,7 +213,7 @@ def _drop_repeats(values: Sequence[Any]) -> list[Any]:
 @contextmanager
 def _show_progress(console: Console) -> Iterator[Callable[[int, int], object] | None]:
     """Yield a callback for finished replays: it shows a bar on a terminal, nothing elsewhere."""
-    if not console.is_terminal:
+    if is_quiet() or not console.is_terminal:
         yield None
         return
     columns = (TextColumn("replays"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())

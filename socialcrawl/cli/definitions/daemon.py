@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from socialcrawl.cli.choices import offer
 from socialcrawl.cli.options import AllowHost, AsJson, Files, OneDatabase
 
 Names = Annotated[list[str] | None, typer.Option("--campaign", help="With --db: name of a campaign. Repeatable.")]
@@ -13,7 +14,7 @@ Names = Annotated[list[str] | None, typer.Option("--campaign", help="With --db: 
 def daemon(
     folder: Annotated[Path, typer.Argument(help="Folder of campaign files (*.toml), or one file.")],
     *,
-    log: Annotated[str, typer.Option(help="json (one line per event) or people (readable text).")] = "people",
+    log: Annotated[str, typer.Option(help="One JSON object per event, or text.", **offer("people|json"))] = "people",
     health: Annotated[
         str | None, typer.Option(help="Serve /healthz and /metrics at HOST:PORT, such as 127.0.0.1:9464.")
     ] = None,
@@ -24,7 +25,10 @@ def daemon(
     workers: Annotated[int, typer.Option(min=1, help="Maximum number of campaigns that run at the same time.")] = 32,
     stall: Annotated[str, typer.Option(help="Notify when a campaign makes no progress for this long.")] = "30m",
 ) -> None:
-    """Run all campaigns of a folder by their schedules, until stopped. Edited files are reloaded."""
+    """Run campaigns by their schedules.
+
+    It runs all campaigns of a folder until it is stopped, and reloads edited files.
+    """
     from socialcrawl.cli.commands.daemon import DaemonOptions, operate  # noqa: PLC0415
     from socialcrawl.cli.commands.run import exit_process  # noqa: PLC0415
     from socialcrawl.text.wording import parse_seconds  # noqa: PLC0415
@@ -39,7 +43,10 @@ def daemon(
 def status(
     files: Files = None, database: OneDatabase = None, campaign: Names = None, *, as_json: AsJson = False
 ) -> None:
-    """Show the state of campaigns: which daemon runs them, what they do or wait for, and until when."""
+    """Show the state of campaigns.
+
+    It shows which daemon runs them, what they do or wait for, and until when.
+    """
     from socialcrawl.cli.commands.status import find_campaigns, show_status  # noqa: PLC0415
     from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
 
@@ -49,7 +56,10 @@ def status(
 
 
 def pause(files: Files = None, database: OneDatabase = None, campaign: Names = None) -> None:
-    """Pause campaigns until `resume`. Requests in flight finish and everything is saved."""
+    """Pause campaigns until `resume`.
+
+    Requests in flight finish and everything is saved.
+    """
     from socialcrawl.cli.commands.status import find_campaigns, set_paused  # noqa: PLC0415
     from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
 
@@ -57,7 +67,7 @@ def pause(files: Files = None, database: OneDatabase = None, campaign: Names = N
 
 
 def resume(files: Files = None, database: OneDatabase = None, campaign: Names = None) -> None:
-    """Resume campaigns that were paused."""
+    """Resume paused campaigns."""
     from socialcrawl.cli.commands.status import find_campaigns, set_paused  # noqa: PLC0415
     from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
 
@@ -65,7 +75,10 @@ def resume(files: Files = None, database: OneDatabase = None, campaign: Names = 
 
 
 def stop(files: Files = None, database: OneDatabase = None) -> None:
-    """Stop the daemons that run these campaigns, as SIGTERM does, within ten seconds."""
+    """Stop daemons.
+
+    It stops those that run these campaigns, as SIGTERM does, within ten seconds.
+    """
     from socialcrawl.cli.commands.status import find_campaigns, stop_daemons  # noqa: PLC0415
     from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
 

@@ -9,7 +9,17 @@ from typing import Annotated
 
 import typer
 
+from socialcrawl.cli.choices import offer
 from socialcrawl.cli.options import AsJson, Database, OneDatabase, Pause
+
+ImportKind = Annotated[
+    str,
+    typer.Option(
+        "--as",
+        help="What the files become: see docs/how-to/imports.md.",
+        **offer("posts|seeds|history|dataset|liveness"),
+    ),
+]
 
 
 def import_(
@@ -20,14 +30,13 @@ def import_(
         ),
     ] = None,
     *,
-    kind: Annotated[
-        str,
-        typer.Option("--as", help="Import as posts, seeds, history, dataset or liveness (see docs/how-to/imports.md)."),
-    ] = "posts",
+    kind: ImportKind = "posts",
     campaign: Annotated[
         Path | None, typer.Option(help="Campaign file: its topic is counted and its history is extended.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="With --as seeds: file to write. Default: standard output.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="With --as seeds: file to write. Default: standard output.")
+    ] = None,
     most: Annotated[int | None, typer.Option(min=1, help="With --as seeds: maximum number of names.")] = None,
     from_campaign: Annotated[
         str | None, typer.Option(help="With --as dataset: an earlier campaign of the same database.")
@@ -40,7 +49,10 @@ def import_(
     pause: Pause = False,
     database: OneDatabase = None,
 ) -> None:
-    """Import posts, seeds, a campaign's history or an old dataset from files."""
+    """Import posts, seeds or datasets.
+
+    It can import a history that a campaign goes on from, too.
+    """
     from socialcrawl.cli.commands.import_file import ImportOptions, import_files  # noqa: PLC0415
 
     import_files(
@@ -62,12 +74,15 @@ def import_(
 def order(
     campaign: Annotated[Path, typer.Argument(help='Campaign file with kind = "refresh".')],
     *,
-    out: Annotated[Path, typer.Option(help="Folder to write the lists to.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="Folder to write the lists to.")],
     workers: Annotated[int, typer.Option(min=1, help="Number of workers that share the order.")] = 1,
     most: Annotated[int | None, typer.Option(min=1, help="Maximum number of accounts.")] = None,
     beyond: Annotated[bool, typer.Option("--beyond", help="Continue after the wanted fraction is found.")] = False,
 ) -> None:
-    """Split the remaining accounts of a dataset into one list per worker. Import their results with `import`."""
+    """Split a refresh among workers.
+
+    It writes one list of remaining accounts per worker. Import their results with `import --as liveness`.
+    """
     from socialcrawl.cli.render.refresh_report import share_out  # noqa: PLC0415
 
     share_out(campaign, workers, out, most, beyond=beyond)
@@ -79,7 +94,10 @@ def backup(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     pause: Pause = False,
 ) -> None:
-    """Copy the database to a file. Campaigns may keep running."""
+    """Copy the database.
+
+    Campaigns may keep running.
+    """
     from socialcrawl.cli.commands.backup import copy  # noqa: PLC0415
 
     copy(database, file, force=force, pause=pause)
@@ -94,7 +112,8 @@ def export(
         list[str] | None,
         typer.Option(
             "--format",
-            help="parquet (default), csv, jsonl; network: gexf, graphml; ids; warc (original answers). Repeatable.",
+            help="Tables, network (gexf, graphml), ids, or original answers (warc). Default: parquet. Repeatable.",
+            **offer("parquet|csv|jsonl|gexf|graphml|ids|warc"),
         ),
     ] = None,
     pseudonymise: Annotated[
@@ -118,7 +137,10 @@ def export(
     pause: Pause = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the datasheet as JSON and nothing else.")] = False,
 ) -> None:
-    """Export posts, accounts, network and ledger as files with a datasheet, with names or pseudonyms."""
+    """Export data as files.
+
+    It writes posts, accounts, network and ledger with a datasheet, with names or pseudonyms.
+    """
     from socialcrawl.cli.commands.export import export_data, read_key  # noqa: PLC0415
     from socialcrawl.exporters.export import ExportOptions  # noqa: PLC0415
 
@@ -147,7 +169,10 @@ def audit(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Estimate how complete a dataset is: its share of a topic, its gaps, and whether more budget would pay."""
+    """Estimate how complete a dataset is.
+
+    It shows the share of a topic that the dataset holds, its gaps, and whether more budget would pay.
+    """
     from socialcrawl.cli.commands.audit import AuditOptions, audit  # noqa: PLC0415
     from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
 
@@ -183,7 +208,10 @@ def train(
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Train a decision tree that decides what is on topic, and test it by cross-validation."""
+    """Train a tree that recognizes topics.
+
+    The decision tree decides which posts are on topic. It is tested by cross-validation.
+    """
     from socialcrawl.cli.commands.train import TrainingOptions, train  # noqa: PLC0415
     from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
     from socialcrawl.crawls.sample.decision_tree import TreeParameters  # noqa: PLC0415

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from socialcrawl.cli.choices import offer
 from socialcrawl.cli.options import AsJson, Files, OneDatabase, Pause
 from socialcrawl.text.terminal import write_json
 
@@ -18,7 +19,10 @@ def check(
     files: Annotated[list[Path] | None, typer.Argument(help="Campaign files or folders of them.")] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of campaign files instead.")] = False,
 ) -> None:
-    """Check campaign files without a request and say how to fix each wrong key."""
+    """Check campaign files.
+
+    It sends no request, and says how to fix each wrong key.
+    """
     from socialcrawl.cli.commands import check as looking  # noqa: PLC0415
     from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
 
@@ -41,14 +45,17 @@ def verify(
     campaign: Annotated[str | None, typer.Option(help="Name of the campaign. Default: all campaigns.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Verify the decisions, outcomes and costs of a database or export. Exit with 1 if something differs."""
+    """Verify stored decisions and costs.
+
+    It replays the decisions of a database or export, and exits with 1 if something differs.
+    """
     from socialcrawl.cli.commands.verify import prove  # noqa: PLC0415
     from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
 
     raise typer.Exit(prove(place, campaign, make_console(), as_json=as_json))
 
 
-Yes = Annotated[bool, typer.Option("--yes", help="Delete without asking. This cannot be undone.")]
+Yes = Annotated[bool, typer.Option("-y", "--yes", help="Delete without asking. This cannot be undone.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be deleted and change nothing.")]
 
 
@@ -62,7 +69,9 @@ def forget(
         Path | None,
         typer.Option(help="File with lines user:ID, post:ID or @name, or the result of an X compliance job."),
     ] = None,
-    compliance: Annotated[str | None, typer.Option(help="Type of the ids in that result: users or posts.")] = None,
+    compliance: Annotated[
+        str | None, typer.Option(help="Type of the ids in that result.", **offer("users|posts"))
+    ] = None,
     platform: Annotated[
         str | None, typer.Option(help="Platform of the ids and names, if the database has several.")
     ] = None,
@@ -71,7 +80,10 @@ def forget(
     pause: Pause = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete everything stored about accounts or posts, permanently, and do not collect them again."""
+    """Delete accounts or posts permanently.
+
+    It deletes everything stored about them, and they are not collected again.
+    """
     from socialcrawl.cli.commands.forget import ErasureOptions, erase_in  # noqa: PLC0415
     from socialcrawl.cli.commands.forget import forget as erase  # noqa: PLC0415
     from socialcrawl.cli.commands.status import find_campaigns  # noqa: PLC0415
@@ -92,7 +104,10 @@ def retain(
     pause: Pause = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete the content of old posts and profiles. Ids and usernames are kept."""
+    """Delete old content.
+
+    It deletes the content of old posts and profiles, and keeps ids and usernames.
+    """
     from socialcrawl.cli.commands.forget import ErasureOptions, erase_in, parse_days  # noqa: PLC0415
     from socialcrawl.cli.commands.forget import retain as erase  # noqa: PLC0415
     from socialcrawl.cli.commands.status import find_campaigns  # noqa: PLC0415

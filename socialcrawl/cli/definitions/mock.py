@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from socialcrawl.cli.choices import offer
+
 Posts = Annotated[
     Path | None,
     typer.Option(
@@ -16,7 +18,7 @@ Posts = Annotated[
 Export = Annotated[Path | None, typer.Option(help="Serve an exported campaign instead (X).")]
 Pages = Annotated[Path | None, typer.Option(help="Pages as Parquet or CSV: key, text, links; served as a web site.")]
 Platforms = Annotated[
-    list[str] | None, typer.Option("--platform", help="x, bluesky or mastodon. Repeatable. Default: all.")
+    list[str] | None, typer.Option("--platform", help="Repeatable. Default: all.", **offer("x|bluesky|mastodon"))
 ]
 Host = Annotated[str, typer.Option(help="Address to listen on.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port. 0: any free port.")]
@@ -88,7 +90,10 @@ def mock(
     allow_remote: Remote = False,
     with_stdin: WithStdin = False,
 ) -> None:
-    """Serve posts as X, Bluesky and Mastodon. Enforces rate limits and counts requests independently."""
+    """Serve posts as mock platforms.
+
+    It serves X, Bluesky and Mastodon, enforces rate limits and counts requests independently.
+    """
     given = dict(locals())
     from socialcrawl.cli.mock_options import make_settings  # noqa: PLC0415
     from socialcrawl.mock.server import serve  # noqa: PLC0415

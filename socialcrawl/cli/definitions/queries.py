@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from socialcrawl.cli.choices import offer
 from socialcrawl.cli.options import AllowHost, Database, refuse_arguments, refuse_file
 from socialcrawl.errors import SettingsError
 
@@ -18,7 +19,7 @@ def sql(
     ],
     *,
     database: Database = None,
-    style: Annotated[str, typer.Option("--format", help="table, csv or json.")] = "table",
+    style: Annotated[str, typer.Option("--format", help="Form of the result.", **offer("table|csv|json"))] = "table",
     timeout: Timeout = "30s",
     limit: Annotated[
         int | None, typer.Option(min=0, help="Maximum number of rows. Default: all; in a table 10,000.")
@@ -37,7 +38,7 @@ def sql(
         ),
     ] = False,
 ) -> None:
-    """Query the database with SQL, read-only."""
+    """Query the database, read-only."""
     from socialcrawl.cli.commands import sql as asking  # noqa: PLC0415
     from socialcrawl.text.wording import parse_seconds  # noqa: PLC0415
 
@@ -55,7 +56,10 @@ def explore(
     allow_host: AllowHost = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
 ) -> None:
-    """Browse the database, read-only, with views and example queries, until Ctrl-C."""
+    """Browse the database.
+
+    It shows views and example queries in a browser, read-only, until Ctrl-C.
+    """
     from socialcrawl.cli.commands.explore import explore as show  # noqa: PLC0415
     from socialcrawl.cli.commands.sql import find_database as chosen  # noqa: PLC0415
     from socialcrawl.text.wording import parse_seconds  # noqa: PLC0415
@@ -72,7 +76,10 @@ def explain(
     top: Annotated[int, typer.Option(min=0, help="Number of links to the account to list.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
-    """Explain why an account was or was not collected: score, features, weights, rank, links to it."""
+    """Explain the score of an account.
+
+    It shows why the account was or was not collected: features, weights, rank, and links to it.
+    """
     from socialcrawl.cli.commands.explain import explain_account  # noqa: PLC0415
     from socialcrawl.cli.commands.sql import find_database as chosen  # noqa: PLC0415
     from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
@@ -99,7 +106,10 @@ def report(
         list[str] | None, typer.Option(help="Samples: show the share of accounts that use this word. Repeatable.")
     ] = None,
 ) -> None:
-    """Show what a campaign found: accounts, requests, cost, and what steering gained."""
+    """Show what a campaign found.
+
+    It shows accounts, requests, cost, and what steering gained.
+    """
     from socialcrawl.campaign.settings import read  # noqa: PLC0415
     from socialcrawl.cli.commands.sql import find_database as chosen  # noqa: PLC0415
     from socialcrawl.cli.render.score_curve import find_format  # noqa: PLC0415

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Ta
 from rich.table import Column
 
 from socialcrawl.cli.render.console import Text, make_console
-from socialcrawl.text.terminal import write_error
+from socialcrawl.text.terminal import is_quiet, write_error
 
 MANY = 100_000  # items between two lines where stderr is no terminal
 DRAWN = 10  # times a second
@@ -30,7 +30,7 @@ class Watch(Protocol):
 def show_progress(
     what: str, *, unit: str = "", lines: bool = False, size: Callable[[], tuple[int, int | None]] | None = None
 ) -> Iterator[Watch]:
-    """Show how far a command has come, until the end of the `with` block.
+    """Show how far a command has come, until the end of the `with` block; nothing with `--quiet`.
 
     Args:
         what: the first activity.
@@ -42,6 +42,9 @@ def show_progress(
         what the command calls to report its progress.
     """
     console = make_console(errors=True)
+    if is_quiet():
+        yield _ignore
+        return
     if not console.file.isatty() or console.is_dumb_terminal:
         yield _ProgressLines(unit) if lines else _ignore
         return

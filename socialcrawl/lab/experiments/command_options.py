@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
-Out = Annotated[Path, typer.Option(help="Folder for crawls, figures and data.")]
+from socialcrawl.cli.command_group import CommandGroup
+
+Out = Annotated[Path, typer.Option("-o", "--out", help="Folder for crawls, figures and data.")]
 Processes = Annotated[int, typer.Option("--jobs", help="Parallel crawls. -1: one per processor.")]
 FirstSeed = Annotated[int, typer.Option("--seed", min=0, help="Random seed of the first crawl; the others follow.")]
 
@@ -14,7 +16,12 @@ FirstSeed = Annotated[int, typer.Option("--seed", min=0, help="Random seed of th
 def make_app(name: str, about: str) -> typer.Typer:
     """Return the application of a paper, `socialcrawl lab NAME`, without commands."""
     return typer.Typer(
-        name=name, help=about, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False
+        name=name,
+        cls=CommandGroup,
+        help=about,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
     )
 
 

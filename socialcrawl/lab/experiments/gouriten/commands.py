@@ -14,7 +14,8 @@ from socialcrawl.lab.experiments.command_options import Processes, add_commands,
 
 gouriten_app = make_app(
     "gouriten",
-    "The experiments of Gouriten, Maniu and Senellart on any graph: altered greedy (fig1), refresh rates (fig2), "
+    "Gouriten, Maniu, Senellart: finding relevant nodes.\n\n"
+    "Their experiments on any graph: altered greedy (fig1), refresh rates (fig2), "
     "precision along the oracle's crawl (fig3), estimators (fig4, fig5), what links say about values (table1 to "
     "table3), and some beside them. Without a file or folder, on generated graphs of the paper's three topics.",
 )
@@ -27,7 +28,7 @@ TopicName = Annotated[list[str] | None, typer.Option("--topic", help="A generate
 Users = Annotated[int, typer.Option(help="Of a generated graph; the paper's: 17000000.")]
 Links = Annotated[int, typer.Option(help="Of a generated graph; the paper's: 93000000.")]
 GraphSeed = Annotated[int, typer.Option(help="Of generated graphs.")]
-Out = Annotated[Path, typer.Option(help="Where graphs, replays, figures and data go.")]
+Out = Annotated[Path, typer.Option("-o", "--out", help="Where graphs, replays, figures and data go.")]
 Variant = Annotated[
     list[str] | None,
     typer.Option(

@@ -14,7 +14,8 @@ from socialcrawl.lab.experiments.command_options import FirstSeed, Out, Processe
 
 kumar_app = make_app(
     "kumar",
-    "The experiments of Kumar, Lang, Marlow and Tomkins on links with timestamps: discovering authoritative nodes "
+    "Kumar and others: tracking authoritative nodes.\n\n"
+    "Their experiments on links with timestamps: discovering authoritative nodes "
     "in a fixed graph (fig1a, fig1b), tracking them while links arrive and expire (fig2a, fig2b). Without a file, on "
     "generated time graphs.",
 )

@@ -14,7 +14,7 @@ from socialcrawl.lab.experiments.command_options import FirstSeed, Out, Processe
 
 liverank_app = make_app(
     "liverank",
-    "The experiments of Huynh, Mathieu and Viennot on refreshing an old dataset: which order of testing finds the "
+    "Huynh, Mathieu, Viennot: refreshing old datasets.\n\nTheir experiments: which order of testing finds the "
     "active nodes with the fewest tests. table1, fig2, fig4 to fig8 and dpr are about webs, fig1, fig3 and fig9 to "
     "fig11 about accounts; without a file, on generated worlds.",
 )

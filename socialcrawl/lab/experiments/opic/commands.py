@@ -14,7 +14,8 @@ from socialcrawl.lab.experiments.command_options import Out, Processes, add_comm
 
 opic_app = make_app(
     "opic",
-    "The experiments of Abiteboul, Preda and Cobena on generated webs: convergence on all pages (fig2) and on "
+    "Abiteboul, Preda, Cobena: importance while crawling.\n\n"
+    "Their experiments on generated webs: convergence on all pages (fig2) and on "
     "important ones (fig3), sizes of windows (fig4), what they store (fig5), their types (fig6), and the cash of "
     "crawled pages (cash); and the importance of a graph's nodes, sites and owners (importance).",
 )

@@ -14,7 +14,7 @@ from socialcrawl.lab.experiments.command_options import Out, Processes, add_comm
 
 sampling_app = make_app(
     "sampling",
-    "The experiments of Bar-Yossef, Kanungo and Krauthgamer on focused sampling: statistics of a topic from "
+    "Bar-Yossef and others: sampling a topic.\n\nTheir experiments on focused sampling: statistics of a topic from "
     "a walk (fig1 to fig5), what frozen lists do to its law (bias), how often its intervals are right (audit), how "
     "fast it mixes (gap). Without a file, in a generated world.",
 )

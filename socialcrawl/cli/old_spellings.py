@@ -1,0 +1,33 @@
+"""Options that were renamed: their old names work until the next version, with a hint on stderr."""
+
+from collections.abc import Mapping, Sequence
+
+from socialcrawl.text.terminal import write_error
+
+RENAMED: Mapping[str, Mapping[str, str]] = {
+    "": {"--debug": "--verbose"},
+}
+"""{command without `socialcrawl`, or the group it is in: {old name: new name}}; "" for all commands."""
+
+
+def replace_old_names(command: Sequence[str], args: Sequence[str], *, hint: bool = True) -> list[str]:
+    """Return the arguments of a command with new names of options.
+
+    Args:
+        command: its words, such as ["lab", "opic", "fig2"].
+        args: what follows; nothing after `--` is changed.
+        hint: whether to say on stderr which names to write.
+    """
+    new: dict[str, str] = {}
+    for length in range(len(command) + 1):
+        new |= RENAMED.get(" ".join(command[:length]), {})
+    end = list(args).index("--") if "--" in args else len(args)
+    found = []
+    for given in args[:end]:
+        name, sign, value = given.partition("=")
+        if name in new:
+            if hint:
+                write_error(f"hint: {name} is now {new[name]}; the old name works until the next version")
+            name = new[name]
+        found.append(f"{name}{sign}{value}")
+    return [*found, *args[end:]]
