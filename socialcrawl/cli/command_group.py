@@ -24,7 +24,8 @@ class CommandGroup(TyperGroup):
         """Write the summary of each command, under the heading of its panel."""
         panels: dict[str, list[tuple[str, str]]] = {}
         width = max(map(len, self.commands))
-        for name, command in self.commands.items():
+        commands: dict[str, Any] = dict(self.commands)
+        for name, command in commands.items():
             summary = command.get_short_help_str(limit=formatter.width - width)
             panels.setdefault(command.rich_help_panel or "Commands", []).append((name.ljust(width), summary))
         for panel, rows in panels.items():

@@ -23,8 +23,9 @@ COMMANDS = f"""# Commands
 
 {MADE.format(where="the command's options in socialcrawl/cli")}
 
-Every command explains itself with `--help`. Options of all commands come before the command's name:
-`socialcrawl --debug run astronomy.toml`.
+Every command explains itself with `-h` or `--help`. Every command takes `-v` (`--verbose`), which logs the activity of
+libraries to standard error, without tokens. `socialcrawl --install-completion` makes the shell complete commands,
+options and the names that they take.
 
 ## Exit codes
 
@@ -70,18 +71,20 @@ def render_commands() -> str:
     return "\n".join([COMMANDS, *_render_group(typer.main.get_command(app), "socialcrawl")])
 
 
-def _render_group(group: Any, name: str) -> Iterator[str]:
-    for child, command in sorted(group.commands.items()):
+def _render_group(group: Any, name: str, parent: Any = None) -> Iterator[str]:
+    own = typer.Context(group, info_name=name, parent=parent)
+    for child in sorted(group.commands):
+        _, command, _ = group.resolve_command(own, [child])
         if command.hidden:
             continue
-        whole = f"{name} {child}"
         if hasattr(command, "commands"):
-            yield from _render_group(command, whole)
+            yield from _render_group(command, child, own)
             continue
-        context = command.context_class(command, info_name=whole)
+        context = typer.Context(command, info_name=child, parent=own)
+        whole = context.command_path
         usage = command.get_usage(context).removeprefix("Usage: ")
         yield from (f"## {whole}", "", " ".join((command.help or "").split()), "", "```sh", usage, "```", "")
-        rows = [(param, param.get_help_record(context)) for param in command.params]
+        rows = [(param, param.get_help_record(context)) for param in command.params if param.name != "verbose"]
         for title, kind in (("argument", "argument"), ("option", "option")):
             shown = [record for param, record in rows if record and param.param_type_name == kind]
             if shown:
