@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from socialcrawl.errors import SettingsError
+from socialcrawl.text.wording import explain_unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +38,8 @@ class PluginGroup:
         for entry in _find_entries(self.group):
             if entry.name == name:
                 return self._load_entry(entry)
-        known = ", ".join(self.list_names())
-        raise SettingsError(
-            f"Unknown {self.noun} {name!r}. Choose one of: {known}, or install the package that adds it."
-        )
+        unknown = explain_unknown(self.noun, name, self.list_names()).removesuffix(".")
+        raise SettingsError(f"{unknown}, or install the package that adds it.")
 
     def load_added(self) -> Iterator[Any]:
         """Yield the objects that other packages add, in the order of their names, without those that are broken."""

@@ -417,3 +417,10 @@ def test_the_schedule_of_a_file_is_that_of_the_plan():
     assert found == Schedule(parse_cron("0 3 * * *"), None, (1320, 360), "Europe/Berlin", 5400.0)
     assert make_plan(check_settings(LEAST, FILE)).schedule == Schedule()
     assert make_plan(check_settings(LEAST | {"schedule": {"continuous": True}}, FILE)).schedule == Schedule()
+
+
+def test_a_misspelled_kind_is_answered_with_the_nearest_one():
+    with pytest.raises(
+        SettingsError, match=r"kind: unknown kind of campaign 'colect'\. Did you mean 'collect'\? Choose one"
+    ):
+        check_settings({"name": "mine", "kind": "colect", "topic": {"keywords": ["kernel"]}}, "mine.toml")
