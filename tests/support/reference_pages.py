@@ -68,29 +68,44 @@ def _cell(text: str) -> str:
 
 def render_commands() -> str:
     """Return the page of commands and exit codes, Markdown."""
-    return "\n".join([COMMANDS, *_render_group(typer.main.get_command(app), "socialcrawl")])
+    root = typer.main.get_command(app)
+    commands = list(_list_commands(root, typer.Context(root, info_name="socialcrawl")))
+    lines, shown = [COMMANDS], None
+    for panel, context in commands:
+        if panel != shown:
+            lines += [f"\n**{panel}**\n", "| command | |", "|---|---|"]
+            shown = panel
+        name, summary = context.command_path, " ".join((context.command.help or "").split()).partition(". ")[0]
+        lines.append(f"| [`{name}`](#{name.replace(' ', '-')}) | {_cell(summary.rstrip('.'))} |")
+    lines.append("")
+    for _, context in commands:
+        lines += _render_command(context)
+    return "\n".join(lines)
 
 
-def _render_group(group: Any, name: str, parent: Any = None) -> Iterator[str]:
-    own = typer.Context(group, info_name=name, parent=parent)
-    for child in sorted(group.commands):
+def _list_commands(group: Any, own: typer.Context, inside: str = "") -> Iterator[tuple[str, typer.Context]]:
+    """Yield the panel and the context of each command of a group and of the groups in it."""
+    for child in group.commands:
         _, command, _ = group.resolve_command(own, [child])
-        if command.hidden:
-            continue
+        panel, context = inside or str(command.rich_help_panel), typer.Context(command, info_name=child, parent=own)
         if hasattr(command, "commands"):
-            yield from _render_group(command, child, own)
-            continue
-        context = typer.Context(command, info_name=child, parent=own)
-        whole = context.command_path
-        usage = command.get_usage(context).removeprefix("Usage: ")
-        yield from (f"## {whole}", "", " ".join((command.help or "").split()), "", "```sh", usage, "```", "")
-        rows = [(param, param.get_help_record(context)) for param in command.params if param.name != "verbose"]
-        for title, kind in (("argument", "argument"), ("option", "option")):
-            shown = [record for param, record in rows if record and param.param_type_name == kind]
-            if shown:
-                yield from (f"| {title} | |", "|---|---|")
-                yield from (f"| {_cell(f'`{left}`')} | {_cell(right)} |" for left, right in shown)
-                yield ""
+            yield from _list_commands(command, context, panel)
+        elif not command.hidden:
+            yield panel, context
+
+
+def _render_command(context: typer.Context) -> Iterator[str]:
+    command = context.command
+    usage = command.get_usage(context).removeprefix("Usage: ")
+    description = " ".join((command.help or "").split())
+    yield from (f"## {context.command_path}", "", description, "", "```sh", usage, "```", "")
+    rows = [(param, param.get_help_record(context)) for param in command.params if param.name != "verbose"]
+    for kind in ("argument", "option"):
+        shown = [record for param, record in rows if record and param.param_type_name == kind]
+        if shown:
+            yield from (f"| {kind} | |", "|---|---|")
+            yield from (f"| {_cell(f'`{left}`')} | {_cell(right)} |" for left, right in shown)
+            yield ""
 
 
 def render_keys() -> str:
