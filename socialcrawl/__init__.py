@@ -1,3 +1,38 @@
-"""A focused crawler for social APIs: it learns where to look, keeps to rate limits and a budget, and stores in SQL."""
+"""A focused crawler for social APIs: it learns where to look, keeps to rate limits and a budget, and stores in SQL.
+
+The names in `__all__` are the public interface: `import socialcrawl as sc`. They are imported when they are first used.
+Everything else may change from version to version; docs/python.md says what is promised.
+"""
+
+from importlib import import_module
+from typing import Any
 
 __version__ = "0.1.0"
+__all__ = [
+    "Dataset", "Estimator", "Graph", "Network", "SimulationResult", "SocialcrawlError", "Table", "TableColumn", "open",
+    "simulate",
+]  # fmt: skip
+
+_HOMES = {
+    "open": ("api.dataset", "open_dataset"),
+    "Dataset": ("api.dataset", "Dataset"),
+    "Estimator": ("crawls.collect.estimators.base", "Estimator"),
+    "Graph": ("api.laboratory", "Graph"),
+    "SimulationResult": ("api.laboratory", "SimulationResult"),
+    "simulate": ("api.laboratory", "simulate"),
+    "Network": ("api.network", "Network"),
+    "Table": ("api.data_tables", "Table"),
+    "TableColumn": ("api.data_tables", "TableColumn"),
+    "SocialcrawlError": ("errors", "SocialcrawlError"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, attribute = _HOMES[name]
+    return globals().setdefault(name, getattr(import_module(f"{__name__}.{module}"), attribute))
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -19,9 +19,6 @@ from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import Settings, check_settings
 from socialcrawl.cli.campaign_quotes import make_campaign_quote
 from socialcrawl.cli.commands import audit as auditing
-from socialcrawl.cli.commands.report import collect_knowledge
-from socialcrawl.cli.render import quote
-from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.crawls.reporting import report
 from socialcrawl.crawls.sample.audit_report import audit_datasets
 from socialcrawl.engine.loop import run
@@ -31,6 +28,9 @@ from socialcrawl.importers.import_dataset import DatasetFiles, import_dataset
 from socialcrawl.lab.instant import VirtualClock, VirtualExecutor
 from socialcrawl.mock import faults
 from socialcrawl.mock.server import MockThread, serve_in_thread
+from socialcrawl.render import quote
+from socialcrawl.render.campaign_report import collect_knowledge
+from socialcrawl.render.live_screen import CampaignView
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.database.health import open_readable
 from socialcrawl.storage.queries.traces import CampaignTraces

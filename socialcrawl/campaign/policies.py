@@ -29,13 +29,13 @@ def _check_mills(dollars: float) -> float:
 Price = Annotated[float, Field(ge=0, le=1e9), AfterValidator(_check_mills)]
 
 
-class Table(BaseModel):
+class CheckedTable(BaseModel):
     """A table of a policy file; unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class RuleTable(Table):
+class RuleTable(CheckedTable):
     """At most k requests per d seconds."""
 
     k: Annotated[int, Field(ge=1)]
@@ -43,7 +43,7 @@ class RuleTable(Table):
     kind: Literal["fixed", "aligned", "sliding"] = "fixed"
 
 
-class PoolTable(Table):
+class PoolTable(CheckedTable):
     """The rules that several endpoints of a server share, for tokens of apps, of users, and for nobody's."""
 
     app: list[RuleTable] = []
@@ -61,7 +61,7 @@ class EndpointTable(PoolTable):
     fee: Price = 0.0
 
 
-class PolicyTable(Table):
+class PolicyTable(CheckedTable):
     """A platform: where it is, what it allows, what it charges, and where that is written."""
 
     platform: str

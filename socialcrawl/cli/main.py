@@ -142,7 +142,7 @@ def quote(
     """
     from socialcrawl.campaign.settings import read  # noqa: PLC0415
     from socialcrawl.cli.commands.quote import show_quote  # noqa: PLC0415
-    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
+    from socialcrawl.render.console import make_console  # noqa: PLC0415
 
     show_quote(_set_steps(read(campaign), steps), make_console(), count=counts, as_json=as_json)
 
@@ -158,7 +158,7 @@ def doctor(
     It checks the token, clock, disk, database and prices, and sends one small request.
     """
     from socialcrawl.cli.commands.doctor import run_checks as examine  # noqa: PLC0415
-    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
+    from socialcrawl.render.console import make_console  # noqa: PLC0415
 
     raise typer.Exit(examine(campaign, make_console(), offline=offline))
 
@@ -181,7 +181,7 @@ def run(
     from socialcrawl.cli.campaign_quotes import read_progress  # noqa: PLC0415
     from socialcrawl.cli.commands.quote import confirm_cost  # noqa: PLC0415
     from socialcrawl.cli.commands.run import INTERRUPTED, exit_process, run_campaign, show_ending  # noqa: PLC0415
-    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
+    from socialcrawl.render.console import make_console  # noqa: PLC0415
 
     settings = _set_steps(read(campaign), steps)
     console, plan = make_console(), make_plan(settings)
@@ -240,7 +240,7 @@ def demo(
     """
     from socialcrawl.cli.commands import demo as show  # noqa: PLC0415
     from socialcrawl.cli.commands.run import INTERRUPTED, exit_process  # noqa: PLC0415
-    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
+    from socialcrawl.render.console import make_console  # noqa: PLC0415
     from socialcrawl.storage.database.address import parse_address  # noqa: PLC0415
 
     wanted = show.DemoOptions(

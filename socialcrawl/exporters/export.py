@@ -91,7 +91,7 @@ def export(
             about = {
                 name: _describe_file(to / name, *said) for name, said in _write_files(choice, to, wanted, hiding, watch)
             }
-            sheet = _make_datasheet(choice, hiding, now, ids=set(wanted.formats) == {"ids"}) | {
+            sheet = make_datasheet(choice, hiding, now, ids=set(wanted.formats) == {"ids"}) | {
                 **({"safe_csv": wanted.safe_csv} if "csv" in wanted.formats else {}),
                 "dictionary": data_dictionary.NAME,
                 "files": [{"name": name, **about[name]} for name in sorted(about)],
@@ -187,7 +187,17 @@ def _describe_file(path: Path, about: str, rows: int) -> dict[str, Any]:
     return {"about": about, "rows": rows, "bytes": path.stat().st_size, "sha256": digest}
 
 
-def _make_datasheet(choice: ExportSelection, hiding: Pseudonymizer | None, now: float, *, ids: bool) -> dict[str, Any]:
+def make_datasheet(
+    choice: ExportSelection, hiding: Pseudonymizer | None, now: float, *, ids: bool = False
+) -> dict[str, Any]:
+    """Return the values of a datasheet, without the files of an export.
+
+    Args:
+        choice: what it is about.
+        hiding: how people are made unreadable; None: they are named.
+        now: Unix seconds.
+        ids: whether people are called by the platform's ids instead of their names.
+    """
     found = collect_facts(choice, hiding, ids=ids)
     versions = {
         "socialcrawl": __version__,

@@ -3,13 +3,13 @@
 import io
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
 import orjson
 
 from socialcrawl.errors import StoreError
+from socialcrawl.exporters.arrow_batches import make_batch, make_schema
 from socialcrawl.exporters.columns import Column
 from socialcrawl.formats.csv_files import CsvRows
 
@@ -25,20 +25,10 @@ class ParquetWriter:
     """A Parquet file; times are UTC timestamps in microseconds, a time that is none is NULL."""
 
     def __init__(self, path: Path, columns: tuple[Column, ...], stack: ExitStack) -> None:
-        import pyarrow as pa  # noqa: PLC0415  (costs 0.1 s)
-        from pyarrow import parquet  # noqa: PLC0415
+        from pyarrow import parquet  # noqa: PLC0415  (costs 0.1 s)
 
-        types = {
-            "text": pa.string(),
-            "int": pa.int64(),
-            "float": pa.float64(),
-            "bool": pa.bool_(),
-            "time": pa.timestamp("us", tz="UTC"),
-            "list": pa.list_(pa.string()),
-        }
         self._columns = columns
-        self._schema = pa.schema([(column.name, types[column.kind]) for column in columns])
-        self._batch = pa.record_batch
+        self._schema = make_schema(columns)
         self._file = stack.enter_context(parquet.ParquetWriter(path, self._schema, compression="zstd"))
         self._kept: list[tuple[Any, ...]] = []
         stack.push(lambda *error: self._flush() if error[0] is None else None)  # before the file is closed
@@ -53,11 +43,7 @@ class ParquetWriter:
         rows, self._kept = self._kept, []
         if not rows:
             return
-        cells = [
-            [_parse_instant(cell) for cell in cells] if column.kind == "time" else list(cells)
-            for column, cells in zip(self._columns, zip(*rows, strict=True), strict=True)
-        ]
-        self._file.write_batch(self._batch(cells, schema=self._schema))
+        self._file.write_batch(make_batch(self._columns, self._schema, rows))
 
 
 class CsvWriter:
@@ -145,10 +131,3 @@ def _format_cell(cell: Any) -> Any:
     if isinstance(cell, bool):
         return "true" if cell else "false"
     return orjson.dumps(cell).decode() if isinstance(cell, list) else cell
-
-
-def _parse_instant(cell: str | None) -> datetime | None:
-    try:
-        return datetime.fromisoformat(cell) if cell is not None else None
-    except ValueError:
-        return None

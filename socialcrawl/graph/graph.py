@@ -26,7 +26,7 @@ from socialcrawl.graph.links import (
     sum_links,
 )
 
-__all__ = ["COLUMNS", "DEPTH", "FAR", "LINKS", "NO_ROWS", "PLACES", "Graph", "Rows", "Weights"]
+__all__ = ["COLUMNS", "DEPTH", "FAR", "LINKS", "NO_ROWS", "PLACES", "CrawlGraph", "Rows", "Weights"]
 
 COLUMNS = ("depth", "links", "n_sum", "n_max", "e_sum", "e_max", "ne_sum", "ne_max")
 """The features of a row: distance from the seeds, known in-links, then sum and max of w(u), w(e), w(u)*w(e)."""
@@ -38,7 +38,7 @@ FAR = np.inf
 CHUNK = 16_384
 
 
-class Graph:
+class CrawlGraph:
     """The known part of the graph: fetched nodes with their links, and the frontier they point to."""
 
     def __init__(self) -> None:

@@ -54,7 +54,7 @@ class Additions:
         return replace(self, offsets=offsets, targets=self.targets[kept], alpha=self.alpha[kept])
 
     def is_sensible(self) -> bool:
-        """Return whether `Graph.add` would refuse none of them."""
+        """Return whether `CrawlGraph.add` would refuse none of them."""
         weights = np.concatenate([self.value[self.fetched], self.alpha])
         lowest = min(self.nodes.min(initial=0), self.targets.min(initial=0))
         named = self.sources * (self.targets.max(initial=0) + 1) + self.targets

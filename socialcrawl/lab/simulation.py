@@ -3,7 +3,7 @@
 import resource
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError
-from socialcrawl.graph.graph import Graph, Rows
+from socialcrawl.graph.graph import CrawlGraph, Rows
 from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
 from socialcrawl.lab.instant import SequenceStore, make_parts
 from socialcrawl.system.garbage_collection import pause_garbage_collection
@@ -33,7 +33,7 @@ class Oracle(Estimator):
     def __init__(self, beta: NDArray[np.float64]) -> None:
         self.beta = beta
 
-    def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
+    def score(self, graph: CrawlGraph, rows: Rows, n: int) -> NDArray[np.float64]:
         """Return the value that each of `rows` will turn out to have."""
         return np.asarray(self.beta[graph.nodes(rows)], np.float64)
 
@@ -92,8 +92,16 @@ class Replay:
     peak_rss_mb: float
 
 
-def simulate(graph: KnownGraph, seeds: Sequence[int], setup: ReplaySetup) -> Replay:
-    """Return the crawl that `setup` describes, from `seeds` (asked first, in the order given; row numbers), replayed.
+def simulate(
+    graph: KnownGraph, seeds: Sequence[int], setup: ReplaySetup, make: Callable[[], Estimator] | None = None
+) -> Replay:
+    """Return the crawl that `setup` describes, replayed.
+
+    Args:
+        graph: the graph.
+        seeds: row numbers, asked first, in the order given.
+        setup: what is replayed.
+        make: makes an estimator that is used instead of the one that `setup` names.
 
     Raises:
         SettingsError: no seeds, a seed that is not in the graph or given twice, an unknown name, a number out of range.
@@ -103,7 +111,8 @@ def simulate(graph: KnownGraph, seeds: Sequence[int], setup: ReplaySetup) -> Rep
     line = Seeds()
     line.ready = [Node(node) for node in seeds]
     choice = make_strategy(setup.strategy, seed=setup.seed, q=setup.q, zeta=setup.zeta)
-    crawl = Collect(line, make_named_estimator(graph, setup), setup.budget, strategy=choice)
+    estimator = make_named_estimator(graph, setup) if make is None else make()
+    crawl = Collect(line, estimator, setup.budget, strategy=choice)
     crawl.graph.reserve(graph.size)
     tape = SequenceStore()
     with pause_garbage_collection():

@@ -23,6 +23,8 @@ KIND_MODULES = {
 }
 FLOORS = [
     {"cli", "__main__", "lab.experiments"},
+    {"api"},
+    {"render"},
     {"daemon"},
     {"campaign.build"},
     {"lab", "mock", "importers", "exporters", "campaign", "verify", "platforms.base", "platforms.registry"}
@@ -60,13 +62,13 @@ HOMES = {
         "cli/command_group.py", "cli/main.py", "cli/options.py", "cli/definitions/", "cli/commands/forget.py",
         "cli/commands/lab.py", "cli/commands/simulate.py", "lab/experiments/",
     ),
-    "rich": ("cli/commands/", "cli/render/", "lab/experiments/runner.py"),
-    "matplotlib": ("cli/render/score_curve.py", "lab/experiments/figures.py"),
+    "rich": ("cli/commands/", "render/", "lab/experiments/runner.py"),
+    "matplotlib": ("render/score_curve.py", "lab/experiments/figures.py", "api/laboratory.py"),
     "joblib": ("lab/grid.py", "lab/process_pool.py", "lab/experiments/gouriten/precision.py"),
     "distributed": ("lab/grid.py",),
     "pyarrow": (
         "lab/", "formats/column_tables.py", "formats/parquet.py", "formats/parquet_layout.py",
-        "importers/export_tables.py", "exporters/table_files.py",
+        "importers/export_tables.py", "exporters/arrow_batches.py", "exporters/table_files.py", "api/data_tables.py",
     ),
     "psycopg": ("storage/database/backup.py", "storage/database/readonly.py", "storage/database/silent_server.py"),
     "warcio": ("exporters/warc.py",),
@@ -88,7 +90,13 @@ HOMES = {
 }  # fmt: skip
 """Which module may import a library. A folder stands for four modules or more that do."""
 CLOCKS = {"time.time", "time.sleep", "time.monotonic", "datetime.now", "datetime.utcnow"}
-DOORS = ("engine/clock.py", "cli/", "mock/", "platforms/sockets.py")  # may read the wall clock; socket deadlines
+DOORS = (
+    "engine/clock.py",
+    "cli/",
+    "api/",
+    "mock/",
+    "platforms/sockets.py",
+)  # may read the wall clock; socket deadlines
 PLURAL = re.compile(r" (accounts|answers|bytes|draws|lines|links|matches|posts|requests|rows|seeds|steps|walks)\b")
 FORBIDDEN = re.compile(r"(^|_)(utils?|core|common|helpers?|manager|misc)($|_|\.)|^Base[A-Z]|Impl$")
 WORDS = ("pick", "node", "account", "request", "window", "batch", "outcome", "epoch", "budget")
@@ -428,8 +436,8 @@ def find_askers(asks, classes, homes):
 
 
 IMPORT_KINDS = (
-    "crawls/facts.py", "crawls/registry.py", "campaign/settings.py", "campaign/sections/topic.py", "cli/", "lab/",
-    *(f"crawls/{kind}/" for kind in sorted(KINDS)),
+    "crawls/facts.py", "crawls/registry.py", "campaign/settings.py", "campaign/sections/topic.py", "cli/", "render/",
+    "api/", "lab/", *(f"crawls/{kind}/" for kind in sorted(KINDS)),
 )  # fmt: skip
 """What may import a kind's own modules: where kinds are listed, their settings, and what shows their results."""
 IMPORT_PLATFORMS = (

@@ -86,7 +86,7 @@ def test_the_citation_keeps_to_its_format():
 def test_the_citation_names_the_five_papers():
     first_authors = [one["authors"][0]["family-names"] for one in CITATION["references"]]
     assert first_authors == ["Gouriten", "Kumar", "Abiteboul", "Huynh", "Bar-Yossef"]
-    pages = [ROOT / f"docs/{name}.md" for name in ("gouriten", "kumar", "opic", "liverank", "sampling")]
+    pages = [ROOT / f"docs/explanation/{name}.md" for name in ("gouriten", "kumar", "opic", "liverank", "sampling")]
     for page, one in zip(pages, CITATION["references"], strict=True):
         title = next(line for line in page.read_text("utf-8").splitlines() if line.startswith("# "))
         assert all(person["family-names"] in title for person in one["authors"])

@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression
 from socialcrawl.crawls.collect.estimators import NAMES, Hybrid, Linear, make_estimator
 from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError
-from socialcrawl.graph.graph import COLUMNS, Graph
+from socialcrawl.graph.graph import COLUMNS, CrawlGraph
 from socialcrawl.graph.relevance import compute_worth
 
 AGGREGATES = {"sum": np.sum, "avg": np.mean, "max": np.max}
@@ -18,7 +18,7 @@ AGGREGATES = {"sum": np.sum, "avg": np.mean, "max": np.max}
 def random_graph(seed=1, nodes=60, fetched=25):
     """A graph with its rows of training (features when fetched, value) and its known links (u, v, w(u), alpha)."""
     rng = np.random.default_rng(seed)
-    graph, x, y, links = Graph(), [], [], []
+    graph, x, y, links = CrawlGraph(), [], [], []
     graph.seed(Node(0))
     for step in range(fetched):
         node = 0 if step == 0 else int(graph.node(int(rng.choice(graph.frontier()))))
@@ -105,7 +105,7 @@ def test_a_score_does_not_depend_on_who_else_is_scored(name):
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "random"])
 def test_higher_is_better(name):
-    graph = Graph()
+    graph = CrawlGraph()
     graph.seed(Node(0))
     estimator = make_estimator(name, seed=5)
     estimator.sow(graph, np.array([0]))

@@ -15,7 +15,6 @@ from x_crawls import campaign_of, crawl, posts, rows
 
 from socialcrawl.cli.commands.audit import build_object, read_accounts
 from socialcrawl.cli.definitions.datasets import audit
-from socialcrawl.cli.render.sample_report import format_percent
 from socialcrawl.crawls.sample.audit_report import BEYOND, OUTSIDE, audit_datasets
 from socialcrawl.crawls.sample.communities import find_communities
 from socialcrawl.crawls.sample.holdings import TOGETHER, AccountList
@@ -25,6 +24,7 @@ from socialcrawl.engine.model import Who
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
 from socialcrawl.exporters.export import ExportOptions, export
 from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.render.sample_report import format_percent
 from socialcrawl.storage.queries.holdings import find_nodes
 
 app = typer.Typer()

@@ -7,13 +7,13 @@ import pytest
 from rich.console import Console
 from x_crawls import TOPIC, campaign_of, crawl, posts, rows, sequence
 
-from socialcrawl.cli.commands.report import show
 from socialcrawl.cli.commands.run import build_object, run_campaign, show_ending
 from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.mock import faults
 from socialcrawl.mock.names import DELETED, HERE, PROTECTED, SUSPENDED
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.world import build_world
+from socialcrawl.render.campaign_report import CampaignReport, show
 
 WORLD = build_world(posts())
 GONE = build_world(posts(), 0.3)
@@ -229,11 +229,12 @@ def test_a_run_names_the_seeds_that_could_not_be_read_and_says_why(tmp_path):
 
 def test_pages_in_a_report_have_no_at(mock, tmp_path):
     settings = campaign_of(mock.url, tmp_path / "a.db", crawl={"steps": 2})
-    ending = run_campaign(settings, Console(file=io.StringIO()), quiet=True)
-    top = [{**ending.found.top[0], "account": "@https://a.example/"}, {**ending.found.top[1], "account": "did:plc:bob"}]
+    found = run_campaign(settings, Console(file=io.StringIO()), quiet=True).report.found
+    top = [{**found.top[0], "account": "@https://a.example/"}, {**found.top[1], "account": "did:plc:bob"}]
     for platform, word, name in (("web", "page", "https://a.example/"), ("x", "account", "@https://a.example/")):
         console = Console(file=io.StringIO(), width=100)
-        show(console, replace(ending.found, platform=platform, top=top), None, billed=False)
+        shown = replace(found, platform=platform, top=top)
+        show(console, CampaignReport(shown, billed=False, spending={}))
         lines = [line.split() for line in console.file.getvalue().splitlines()]
         assert [word, "relevance"] in [line[:2] for line in lines]
         assert {line[0] for line in lines if line} >= {name, "did:plc:bob"}
@@ -241,11 +242,12 @@ def test_pages_in_a_report_have_no_at(mock, tmp_path):
 
 def test_a_report_says_which_setting_excludes_a_seed(mock, tmp_path):
     settings = campaign_of(mock.url, tmp_path / "a.db", crawl={"steps": 2})
-    found = run_campaign(settings, Console(file=io.StringIO()), quiet=True).found
+    found = run_campaign(settings, Console(file=io.StringIO()), quiet=True).report.found
     for platform, where in (("web", "a host that [source] hosts does not name"), ("x", "[accounts] exclude names it")):
         console = Console(file=io.StringIO(), width=200)
         lost = [("https://b.example/", "excluded"), ("ann", "suspended")]
-        show(console, replace(found, platform=platform), None, billed=False, unread=lost)
+        shown = replace(found, platform=platform)
+        show(console, CampaignReport(shown, billed=False, spending={}, unread=lost))
         lines = [line for line in console.file.getvalue().splitlines() if line.startswith("  ")]
         assert any(line.startswith("  https://b.example/: excluded: ") and where in line for line in lines)
         assert "  ann: suspended" in lines

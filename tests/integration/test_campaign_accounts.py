@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 import pytest
 from x_crawls import campaign_of, crawl, posts, rows, sequence
 
-from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.engine.model import parse_time
 from socialcrawl.mock import faults
 from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.render.live_screen import CampaignView
 
 TIMELINE = "/2/users/:id/tweets"
 GOOD, BAD = "the-good-token", "the-bad-token"

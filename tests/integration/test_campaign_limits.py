@@ -5,10 +5,10 @@ from x_crawls import TOKEN, TOKEN_ENV, campaign_of, crawl, posts, rows, sequence
 
 from socialcrawl.campaign.build import build
 from socialcrawl.campaign.settings import check_settings
-from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock import faults
 from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.render.live_screen import CampaignView
 
 K, D = 40, 1.0
 

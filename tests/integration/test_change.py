@@ -34,7 +34,7 @@ from socialcrawl.crawls.collect.estimators.regressor import FEATURES
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.model import Mention, Node, Outcome, Page, Pick, PostRow, Who, format_time
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.graph.graph import COLUMNS, Graph
+from socialcrawl.graph.graph import COLUMNS, CrawlGraph
 from socialcrawl.graph.relevance import Topic, compute_worth
 from socialcrawl.importers.import_posts import import_history
 from socialcrawl.platforms.node_reading import Reading
@@ -247,7 +247,7 @@ def test_a_learner_learns_from_the_graph_as_it_is_now_what_it_had_seen_under_the
     with a_database("sqlite") as connection:
         store, wire = changed_twice(connection, 1, star, moon)
         first = epochs(store)[-1][0]
-        graph, x, y = Graph(), [], []
+        graph, x, y = CrawlGraph(), [], []
         for batch, outcomes in store.history():
             for pick, outcome in zip(batch, outcomes, strict=True):
                 assert (pick.x == ()) == (pick.act != "expand" or pick.n < first)

@@ -495,6 +495,6 @@ def test_a_name_without_its_domain_leads_to_those_it_may_mean(platform, end, fil
      ("https://a.example/", "https://a.example/")],
 )  # fmt: skip
 def test_names_have_an_at_and_ids_have_none(name, as_read):
-    from socialcrawl.cli.commands.explain import format_account
+    from socialcrawl.render.explanation import format_account
 
     assert format_account(name) == as_read

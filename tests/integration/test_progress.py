@@ -16,10 +16,10 @@ from commands import COMMAND, ENVIRONMENT, demo_with_seeds
 from exported_towns import NOW, a_town
 
 from socialcrawl.cli.commands import backup as keeping
-from socialcrawl.cli.render import progress
-from socialcrawl.cli.render.progress import BYTES, MANY, show_progress
 from socialcrawl.crawls.sample.cross_validation import cross_validate, make_examples
 from socialcrawl.exporters.export import ExportOptions, export
+from socialcrawl.render import progress
+from socialcrawl.render.progress import BYTES, MANY, show_progress
 
 ERASED = "\x1b[2K"  # a line is
 

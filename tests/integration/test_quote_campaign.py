@@ -23,7 +23,6 @@ from socialcrawl.campaign.policies import load_policy_file
 from socialcrawl.cli.campaign_quotes import make_campaign_quote, read_knowledge, read_progress
 from socialcrawl.cli.commands.quote import confirm_cost, show_quote
 from socialcrawl.cli.post_counts import count_posts
-from socialcrawl.cli.render.quote import build_object, show
 from socialcrawl.errors import SettingsError, SourceError, StoreError
 from socialcrawl.forecast.expected import ASSUMED, COUNTED, STORED, TypicalNeeds
 from socialcrawl.forecast.shape import CampaignProgress
@@ -31,6 +30,7 @@ from socialcrawl.mock import faults
 from socialcrawl.mock.names import HERE
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.world import build_world
+from socialcrawl.render.quote import build_object, show
 from socialcrawl.system.files import find_folder
 
 LIVE = "https://192.0.2.1"  # an address that nobody has: it bills, as it is not this machine

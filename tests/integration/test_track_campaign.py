@@ -170,7 +170,7 @@ def test_the_report_tells_who_counts_what_visits_brought_and_how_fresh_it_is(vis
     whole = build_object(ending)["tracked"]
     first, again = whole["yields"]
     assert (again["act"], again["visits"], again["posts"]) == ("recrawl", returns, posts)
-    assert first["visits"] + again["visits"] == len(ending.known.posts)
+    assert first["visits"] + again["visits"] == len(ending.report.known.posts)
     # A link is new once: when a visit first brought the pair.
     pairs, new = set(), Counter()
     for act, node, other in rows(

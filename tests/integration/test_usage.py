@@ -12,12 +12,12 @@ from x_crawls import TOKEN, campaign_of, crawl, posts, rows
 
 from socialcrawl.campaign.plan import make_plan
 from socialcrawl.cli.commands import usage
-from socialcrawl.cli.commands.report import show
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError, SourceError, StoreError
 from socialcrawl.mock import faults
 from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.render.campaign_report import CampaignReport, show
 from socialcrawl.storage.queries.statistics import sum_spending
 from socialcrawl.storage.queries.summary import summarize_campaign
 
@@ -41,9 +41,9 @@ def ran(tmp_path_factory):
 def reported(settings, width=80, *, billed=True, without=False):
     with opened(settings.database) as connection:
         found = summarize_campaign(connection, settings.name)
-        money = None if without else sum_spending(connection, settings.name)
+        spending = {} if without else sum_spending(connection, settings.name)
     by = console(width)
-    show(by, found, None, billed=billed, spending=money)
+    show(by, CampaignReport(found, billed, spending))
     return by.file.getvalue()
 
 
@@ -93,7 +93,7 @@ def test_a_long_bill_is_told_by_its_last_days_and_the_sum_of_those_before(ran):
         found = summarize_campaign(connection, ran.name)
     days = [(f"2026-10-{day:02}", day, day / 10) for day in range(1, 31)]
     by = console()
-    show(by, replace(found, billed_posts=days, reused=1_234), None, billed=True)
+    show(by, CampaignReport(replace(found, billed_posts=days, reused=1_234), billed=True, spending={}))
     text = by.file.getvalue()
     assert line_of(text, "before").split() == ["before", f"{sum(range(1, 17)):,}", f"${sum(range(1, 17)) / 10:,.2f}"]
     assert sum(line.startswith("2026-10-") for line in text.splitlines()) == 14
@@ -105,7 +105,7 @@ def test_a_campaign_that_has_found_nothing_divides_by_nothing(ran):
         found = summarize_campaign(connection, ran.name)
     nothing = replace(found, steps=np.zeros(0), seeds=np.zeros(0), sent=0, cost=0, billed_posts=[], requests=[], top=[])
     by = console()
-    show(by, nothing, None, billed=True, spending={})
+    show(by, CampaignReport(nothing, billed=True, spending={}))
     assert "relevance per" not in by.file.getvalue()
 
 

@@ -27,9 +27,9 @@ def work(given, room=0, statement=0):
     """
     from socialcrawl.campaign.build import build
     from socialcrawl.campaign.settings import check_settings
-    from socialcrawl.cli.render.live_screen import CampaignView
     from socialcrawl.engine.loop import run
     from socialcrawl.errors import SocialcrawlError
+    from socialcrawl.render.live_screen import CampaignView
 
     if room:
         resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))

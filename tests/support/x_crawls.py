@@ -10,11 +10,11 @@ from pathlib import Path
 
 from socialcrawl.campaign.build import ProcessContext, build
 from socialcrawl.campaign.settings import Settings, check_settings
-from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Stop
 from socialcrawl.lab.generators.generate import choose_topics, generate, write
 from socialcrawl.lab.post_table import Posts, read_posts
+from socialcrawl.render.live_screen import CampaignView
 
 TOKEN_ENV, TOKEN = "SOCIALCRAWL_TEST_TOKEN", "AAAA-the-token-that-nobody-may-see"
 os.environ[TOKEN_ENV] = TOKEN

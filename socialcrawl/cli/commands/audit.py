@@ -13,16 +13,6 @@ from rich.table import Table
 
 from socialcrawl.campaign.plan import make_topic
 from socialcrawl.campaign.settings import Settings, read
-from socialcrawl.cli.render.console import Text
-from socialcrawl.cli.render.progress import show_progress
-from socialcrawl.cli.render.sample_report import (
-    explain_parts,
-    explain_verdict,
-    format_count,
-    format_estimate,
-    format_interval,
-    make_finite,
-)
 from socialcrawl.crawls.facts import BUILT_IN
 from socialcrawl.crawls.registry import find_kind, kind_of
 from socialcrawl.crawls.sample.audit import GroupGap
@@ -35,6 +25,16 @@ from socialcrawl.graph.relevance import Hits
 from socialcrawl.importers.account_cells import CellAccounts
 from socialcrawl.importers.dataset_files import count_by_author, describe_members, read_datasets
 from socialcrawl.platforms.registry import platform_of
+from socialcrawl.render.console import Text
+from socialcrawl.render.progress import show_progress
+from socialcrawl.render.sample_report import (
+    explain_parts,
+    explain_verdict,
+    format_count,
+    format_estimate,
+    format_interval,
+    make_finite,
+)
 from socialcrawl.storage.database.address import parse_address
 from socialcrawl.storage.database.filetypes import (
     CAMPAIGN,

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from socialcrawl.cli.commands.sql import find_database
-from socialcrawl.cli.render.progress import BYTES, show_progress
 from socialcrawl.cli.running_campaigns import give_way
+from socialcrawl.render.progress import BYTES, show_progress
 from socialcrawl.storage.database.backup import back_up
 from socialcrawl.text.terminal import write_line
 from socialcrawl.text.wording import pluralize

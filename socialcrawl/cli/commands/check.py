@@ -10,12 +10,12 @@ from rich.console import Console
 from socialcrawl.campaign.plan import Plan, make_plan
 from socialcrawl.campaign.schedule import Schedule
 from socialcrawl.campaign.settings import Settings, describe_namesake, read
-from socialcrawl.cli.render.console import Text
 from socialcrawl.crawls.facts import list_added_facts
 from socialcrawl.crawls.registry import kind_of
 from socialcrawl.daemon.notice_addresses import require_apprise
 from socialcrawl.errors import SettingsError
 from socialcrawl.ratelimit.budget import format_dollars
+from socialcrawl.render.console import Text
 from socialcrawl.storage.database.health import is_missing
 
 DONE, WRONG = 0, 2

@@ -107,7 +107,9 @@ def _end(
         )
         if ending.code == FAILED and not settings.seeds.usernames:
             console.print("a search reaches back 7 days; --seed-count 50 draws seeds from the whole file")
-        console.print(f"on X itself, reading these posts and users would have cost {format_dollars(ending.found.cost)}")
+        console.print(
+            f"on X itself, reading these posts and users would have cost {format_dollars(ending.report.found.cost)}"
+        )
     refused = counted["statuses"].get("429", 0)
     if refused:
         write_error(f"{refused} requests were sent outside a window: please report this as a fault")

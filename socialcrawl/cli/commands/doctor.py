@@ -22,7 +22,6 @@ from socialcrawl.campaign.plan import Plan, make_plan
 from socialcrawl.campaign.policies import load_policy
 from socialcrawl.campaign.settings import Settings, read
 from socialcrawl.campaign.token_locks import make_state_folder
-from socialcrawl.cli.render.console import Text
 from socialcrawl.cli.single_requests import find_admitted, open_wire
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import Credential, Grant, Page, Reply, ReplyKind, Request, format_time
@@ -33,6 +32,7 @@ from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.ratelimit.clock_offset import ClockOffset
 from socialcrawl.ratelimit.policy import Policy
 from socialcrawl.ratelimit.window_set import find_tightest
+from socialcrawl.render.console import Text
 from socialcrawl.storage.database.health import (
     CURRENT,
     EMPTY,

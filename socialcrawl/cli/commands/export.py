@@ -9,9 +9,6 @@ from typing import Any
 import orjson
 
 from socialcrawl.cli.commands.sql import choose_campaign, find_database
-from socialcrawl.cli.render.progress import show_progress
-from socialcrawl.cli.render.sample_report import explain_verdict
-from socialcrawl.cli.render.steering import describe_gain
 from socialcrawl.cli.running_campaigns import give_way
 from socialcrawl.crawls.collect.steering import measure_steering
 from socialcrawl.crawls.sample.report import fold_sample
@@ -19,6 +16,9 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.export import ExportOptions, export
 from socialcrawl.exporters.export_folder import check_folder
 from socialcrawl.platforms.registry import find_platform
+from socialcrawl.render.progress import show_progress
+from socialcrawl.render.sample_report import explain_verdict
+from socialcrawl.render.steering import describe_gain
 from socialcrawl.storage.database.connection import open_database
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.system.secret import conceal

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import typer
 
 from socialcrawl.cli.commands.status import CampaignPlaces
-from socialcrawl.cli.render.progress import show_progress
 from socialcrawl.cli.running_campaigns import give_way
 from socialcrawl.crawls.reporting import renew_snapshots
 from socialcrawl.engine.clock import SystemClock
@@ -19,6 +18,7 @@ from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.platforms.facts import find_platform_facts, list_id_starts
 from socialcrawl.platforms.registry import find_platform
+from socialcrawl.render.progress import show_progress
 from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import Opened, open_database
 from socialcrawl.storage.database.health import is_missing

@@ -9,7 +9,6 @@ from typing import TypeVar
 from socialcrawl.campaign.plan import make_topic
 from socialcrawl.campaign.settings import Settings, read
 from socialcrawl.cli.commands.sql import find_database
-from socialcrawl.cli.render.progress import Watch, show_progress
 from socialcrawl.cli.running_campaigns import give_way
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import format_time
@@ -18,6 +17,7 @@ from socialcrawl.formats.lines import LineErrors
 from socialcrawl.importers.exported_datasets import find_files
 from socialcrawl.importers.import_posts import PostFiles, PostImportResult, find_seeds, import_history, import_posts
 from socialcrawl.platforms.facts import X
+from socialcrawl.render.progress import Watch, show_progress
 from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import Opened, open_database
 from socialcrawl.storage.imports.parsed_page import ParsedPage

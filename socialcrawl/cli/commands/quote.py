@@ -10,12 +10,13 @@ from socialcrawl.campaign.plan import Plan, make_plan
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.cli.campaign_quotes import compute_remaining_cost, make_campaign_quote
 from socialcrawl.cli.post_counts import count_posts, count_searches_left, has_begun
-from socialcrawl.cli.render import quote
-from socialcrawl.cli.render.console import Text
+from socialcrawl.cli.single_requests import find_meters
 from socialcrawl.engine.model import MILLS_PER_DOLLAR
 from socialcrawl.errors import SettingsError
 from socialcrawl.forecast.shape import CampaignProgress
 from socialcrawl.ratelimit.budget import format_dollars
+from socialcrawl.render import quote
+from socialcrawl.render.console import Text
 from socialcrawl.text.terminal import write_error, write_json
 
 
@@ -39,7 +40,7 @@ def show_quote(settings: Settings, console: Console, *, count: bool, as_json: bo
         where = (
             "recorded in the campaign's ledger" if has_begun(plan) else "in no ledger, as the campaign has not begun"
         )
-        console.print(Text(f"Asking X how many posts each search finds, {quote.describe_fee(plan)} each, {where}."))
+        console.print(Text(f"Asking X how many posts each search finds, {_describe_fee(plan)} each, {where}."))
     found = make_campaign_quote(plan, count_posts(plan) if count else None)
     for _, warning in plan.warnings:
         write_error(f"warning: {warning}")
@@ -85,3 +86,8 @@ def _ask_consent(console: Console) -> bool:
         return console.input("Continue? [y/N] ", markup=False).strip().lower() in ("y", "yes")
     except EOFError:
         return False
+
+
+def _describe_fee(plan: Plan) -> str:
+    """Return the price of one request for counts of posts."""
+    return f"for ${plan.policy.compute_fee(find_meters(plan).counts) / MILLS_PER_DOLLAR:.3f}"

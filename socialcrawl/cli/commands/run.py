@@ -4,9 +4,9 @@ import json
 import os
 import shlex
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from types import FrameType
@@ -17,20 +17,12 @@ from rich.console import Console
 from socialcrawl.campaign.build import Campaign, build
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.cli.campaign_quotes import compute_remaining_cost, read_progress
-from socialcrawl.cli.commands.report import Spending, collect_knowledge, show
-from socialcrawl.cli.render.live_screen import CampaignView, LineView, ScreenView
-from socialcrawl.cli.render.sample_report import make_finite
-from socialcrawl.crawls.collect.explain import list_unread_seeds
-from socialcrawl.crawls.collect.steering import Steering, measure_steering
-from socialcrawl.crawls.reporting import report
 from socialcrawl.engine.loop import GRACE, run
-from socialcrawl.engine.model import MILLS_PER_DOLLAR, Stop, Wait, format_time
+from socialcrawl.engine.model import Stop, Wait, format_time
 from socialcrawl.forecast.shape import count_allowed
 from socialcrawl.ratelimit.budget import format_dollars
-from socialcrawl.storage.queries.judgement import Judgement, judge_shadows
-from socialcrawl.storage.queries.statistics import sum_spending
-from socialcrawl.storage.queries.summary import Summary, summarize_campaign
-from socialcrawl.storage.queries.traces import CampaignTraces
+from socialcrawl.render.campaign_report import CampaignReport, collect_values, read_report, show
+from socialcrawl.render.live_screen import CampaignView, LineView, ScreenView
 from socialcrawl.text.terminal import flush, write_json
 from socialcrawl.text.wording import format_span, pluralize, tidy
 
@@ -42,21 +34,11 @@ CODES = {"done": DONE, "failed": FAILED, "budget": STOPPED, "room": STOPPED, "in
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a run ended: its reason, the summary of the campaign, the exit code, what it took, who guessed best.
-
-    `unread` are named seeds that could not be read, with why; `known` is what one that does not collect knows,
-    `gained` what the estimator of one that does gained.
-    """
+    """How a run ended: its reason, the exit code, the report of the campaign."""
 
     reason: Wait | Stop
-    found: Summary
     code: int
-    billed: bool
-    spending: Spending
-    judgement: Judgement | None
-    unread: Sequence[tuple[str, str]] = ()
-    known: Any = None
-    gained: Steering | None = None
+    report: CampaignReport
 
 
 def run_campaign(settings: Settings, console: Console, *, quiet: bool = False, change: bool = False) -> Ending:
@@ -81,16 +63,11 @@ def run_campaign(settings: Settings, console: Console, *, quiet: bool = False, c
                 campaign.keep(reason)
             finally:
                 view.end()
-        found = summarize_campaign(campaign.store.connection, settings.name)
-        spent = sum_spending(campaign.store.connection, settings.name)
-        guessed = judge_shadows(campaign.store.connection, settings.name)
-        lost = list_unread_seeds(CampaignTraces(campaign.store.connection), settings.name) if found.missing else []
-        other = report(CampaignTraces(campaign.store.connection), settings.name)
-        gained = measure_steering(CampaignTraces(campaign.store.connection), settings.name)
+        found = read_report(campaign.store.connection, settings.name, billed=campaign.plan.billed)
     finally:
         campaign.close()
     code = CODES[reason.kind] if isinstance(reason, Stop) else STOPPED
-    return Ending(reason, found, code, campaign.plan.billed, spent, guessed, lost, other, gained)
+    return Ending(reason, code, found)
 
 
 def show_ending(settings: Settings, console: Console, ending: Ending, *, as_json: bool) -> None:
@@ -98,17 +75,7 @@ def show_ending(settings: Settings, console: Console, ending: Ending, *, as_json
     if as_json:
         write_json(json.dumps(build_object(ending)))
         return
-    show(
-        console,
-        ending.found,
-        _find_picture(settings),
-        billed=ending.billed,
-        spending=ending.spending,
-        judgement=ending.judgement,
-        unread=ending.unread,
-        known=ending.known,
-        gained=ending.gained,
-    )
+    show(console, ending.report, _find_picture(settings))
     console.print(tidy(f"{'done' if ending.code == DONE else 'stopped'}: {ending.reason.why}"), soft_wrap=True)
     console.print(
         f"everything is in {settings.database}; ask it with: "
@@ -127,31 +94,12 @@ def _find_picture(settings: Settings) -> Path:
 
 def build_object(ending: Ending) -> dict[str, Any]:
     """Return the figures of a run as plain values, for scripts."""
-    found = ending.found
     return {
         "reason": ending.reason.why,
         "ended": ending.reason.kind if isinstance(ending.reason, Stop) else "waiting",
         "until": None if ending.reason.until is None else format_time(ending.reason.until),
-        "steps": len(found.steps),
-        "relevance": found.relevance,
-        "seed_relevance": found.seed_relevance,
-        "posts": found.held,
-        "posts_read": found.posts,
-        "accounts_asked": len(found.steps) + len(found.seeds),
-        "accounts_known": found.known,
-        "requests": found.sent,
-        "reused": found.reused,
-        "dollars": found.cost / MILLS_PER_DOLLAR,
-        "seeds_unread": dict(ending.unread),
-    } | _build_more(ending)
-
-
-def _build_more(ending: Ending) -> dict[str, Any]:
-    """Return what not every campaign has."""
-    more = {} if ending.judgement is None else {"guesses": asdict(ending.judgement)}
-    more |= {} if ending.gained is None else {"steering": make_finite(asdict(ending.gained))}
-    more |= collect_knowledge(ending.known)
-    return more
+        **collect_values(ending.report),
+    }
 
 
 def exit_process(code: int) -> NoReturn:

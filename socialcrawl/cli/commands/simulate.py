@@ -15,7 +15,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from socialcrawl.cli.render.console import make_console
 from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.crawls.collect.strategies import make_strategy
 from socialcrawl.errors import SettingsError
@@ -24,6 +23,7 @@ from socialcrawl.lab.graphs import read, read_seeds
 from socialcrawl.lab.grid import ReplayJob, connect_scheduler, draw_seed_sets, read_results, replay_all
 from socialcrawl.lab.simulation import ReplaySetup
 from socialcrawl.lab.simulation import simulate as replayed
+from socialcrawl.render.console import make_console
 from socialcrawl.text.terminal import is_quiet, write_error, write_json
 
 GROUPED = ("graph", "estimator", "strategy", "refresh_rate")

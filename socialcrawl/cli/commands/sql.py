@@ -4,17 +4,15 @@ import json
 import os
 import time
 from collections.abc import Iterator, Sequence
-from datetime import date, datetime
-from datetime import time as time_of_day
 from decimal import Decimal
 from itertools import islice
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from socialcrawl.cli.render.query_table import CELL, ROWS, SIZE, collect_rows, show
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.formats.csv_files import CsvRows
+from socialcrawl.render.query_table import CELL, ROWS, SIZE, collect_rows, convert_for_json, name_columns, show
 from socialcrawl.storage.database.address import DatabaseAddress, parse_address
 from socialcrawl.storage.database.filetypes import describe_none
 from socialcrawl.text.terminal import open_data_stream, write_error, write_json
@@ -73,11 +71,11 @@ def answer(
 def write(columns: Sequence[str], rows: Iterator[tuple[Any, ...]], style: str, *, safe_csv: bool = False) -> None:
     """Write an answer to stdout while it is read; `style` is csv | json."""
     if style == "json":
-        names = _make_distinct(columns)
+        names = name_columns(columns)
         write_json("[", end="")
         for place, row in enumerate(rows):
             line = json.dumps(
-                dict(zip(names, map(_make_finite, row), strict=True)), ensure_ascii=False, default=_simplify
+                dict(zip(names, map(_make_finite, row), strict=True)), ensure_ascii=False, default=convert_for_json
             )
             write_json((", " if place else "") + line, end="")
         write_json("]")
@@ -133,29 +131,9 @@ def choose_campaign(connection: "Opened", name: str | None) -> str | None:
     return newest
 
 
-def _make_distinct(columns: Sequence[str]) -> list[str]:
-    """Return the names of the columns, made different where a query gives one twice: a, a_2, a_3."""
-    names: list[str] = []
-    for column in columns:
-        others = (f"{column}_{number}" for number in range(2, len(columns) + 2))
-        names.append(column if column not in names else next(other for other in others if other not in names))
-    return names
-
-
 def _make_finite(value: Any) -> Any:
     """Return a value that JSON has: it knows no infinity."""
     return None if isinstance(value, float) and not isfinite(value) else value
-
-
-def _simplify(value: Any) -> Any:
-    """Return a value of a driver's own type in one that JSON has."""
-    if isinstance(value, bytes | memoryview):
-        return bytes(value).hex()
-    if isinstance(value, Decimal):
-        if not value.is_finite():
-            return None
-        return int(value) if value == value.to_integral_value() else float(value)
-    return value.isoformat() if isinstance(value, date | datetime | time_of_day) else str(value)
 
 
 def _format_field(value: Any) -> Any:
@@ -163,5 +141,5 @@ def _format_field(value: Any) -> Any:
     if isinstance(value, bytes | memoryview):
         return bytes(value).hex()
     if isinstance(value, dict | list):
-        return json.dumps(value, ensure_ascii=False, default=_simplify)
+        return json.dumps(value, ensure_ascii=False, default=convert_for_json)
     return value if isinstance(value, str | int | float | Decimal | None) else str(value)

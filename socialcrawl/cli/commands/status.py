@@ -14,12 +14,12 @@ from rich.table import Table
 from socialcrawl.campaign.settings import Settings, read
 from socialcrawl.cli.commands.check import find_campaign_files
 from socialcrawl.cli.commands.sql import find_database as chosen
-from socialcrawl.cli.render.console import Text
 from socialcrawl.daemon.campaign_state import BROKEN, PAUSED, RUNNING, describe_pause
 from socialcrawl.daemon.duplicate_campaigns import choose_file, describe_left_out
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError, SocialcrawlError
+from socialcrawl.render.console import Text
 from socialcrawl.storage import daemons
 from socialcrawl.storage.daemons import CampaignLease, LiveDaemon
 from socialcrawl.storage.database.address import DatabaseAddress

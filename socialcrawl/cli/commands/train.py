@@ -9,13 +9,13 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from socialcrawl.cli.render.console import Text
-from socialcrawl.cli.render.progress import show_progress
 from socialcrawl.crawls.sample.cross_validation import ConfusionMatrix, Examples, cross_validate, make_examples
 from socialcrawl.crawls.sample.decision_tree import DecisionTree, TreeParameters, count_words, grow
 from socialcrawl.crawls.sample.labels import read_text_labels
 from socialcrawl.errors import PostsFileError, SettingsError
 from socialcrawl.formats.documents import explain_unreadable, read_text
+from socialcrawl.render.console import Text
+from socialcrawl.render.progress import show_progress
 from socialcrawl.text.terminal import write_json
 from socialcrawl.text.wording import pluralize
 

@@ -6,12 +6,12 @@ from rich.console import Console
 from rich.table import Table
 
 from socialcrawl.campaign.plan import Plan
-from socialcrawl.cli.render.console import Text
 from socialcrawl.cli.single_requests import find_admitted, find_meters, open_wire
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import Grant, ReplyKind, format_time
 from socialcrawl.errors import SourceError
 from socialcrawl.platforms.server_info import Usage
+from socialcrawl.render.console import Text
 from socialcrawl.storage.database.health import open_readable
 from socialcrawl.storage.queries.summary import summarize_campaign
 from socialcrawl.text.wording import pluralize

@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.table import Table
 
 from socialcrawl.cli.commands.sql import find_database
-from socialcrawl.cli.render.console import Text
-from socialcrawl.cli.render.progress import show_progress
 from socialcrawl.errors import StoreError
+from socialcrawl.render.console import Text
+from socialcrawl.render.progress import show_progress
 from socialcrawl.storage.database.filetypes import describe_no_export
 from socialcrawl.storage.database.snapshot import open_snapshot
 from socialcrawl.text.terminal import write_json

@@ -48,7 +48,7 @@ def status(
     It shows which daemon runs them, what they do or wait for, and until when.
     """
     from socialcrawl.cli.commands.status import find_campaigns, show_status  # noqa: PLC0415
-    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
+    from socialcrawl.render.console import make_console  # noqa: PLC0415
 
     raise typer.Exit(
         show_status(find_campaigns(files or [], database, campaign or []), make_console(), as_json=as_json)
@@ -61,7 +61,7 @@ def pause(files: Files = None, database: OneDatabase = None, campaign: Names = N
     Requests in flight finish and everything is saved.
     """
     from socialcrawl.cli.commands.status import find_campaigns, set_paused  # noqa: PLC0415
-    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
+    from socialcrawl.render.console import make_console  # noqa: PLC0415
 
     raise typer.Exit(set_paused(find_campaigns(files or [], database, campaign or []), make_console(), again=False))
 
@@ -69,7 +69,7 @@ def pause(files: Files = None, database: OneDatabase = None, campaign: Names = N
 def resume(files: Files = None, database: OneDatabase = None, campaign: Names = None) -> None:
     """Resume paused campaigns."""
     from socialcrawl.cli.commands.status import find_campaigns, set_paused  # noqa: PLC0415
-    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
+    from socialcrawl.render.console import make_console  # noqa: PLC0415
 
     raise typer.Exit(set_paused(find_campaigns(files or [], database, campaign or []), make_console(), again=True))
 
@@ -80,6 +80,6 @@ def stop(files: Files = None, database: OneDatabase = None) -> None:
     It stops those that run these campaigns, as SIGTERM does, within ten seconds.
     """
     from socialcrawl.cli.commands.status import find_campaigns, stop_daemons  # noqa: PLC0415
-    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
+    from socialcrawl.render.console import make_console  # noqa: PLC0415
 
     raise typer.Exit(stop_daemons(find_campaigns(files or [], database, []), make_console()))

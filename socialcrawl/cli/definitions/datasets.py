@@ -83,7 +83,7 @@ def order(
 
     It writes one list of remaining accounts per worker. Import their results with `import --as liveness`.
     """
-    from socialcrawl.cli.render.refresh_report import share_out  # noqa: PLC0415
+    from socialcrawl.render.refresh_report import share_out  # noqa: PLC0415
 
     share_out(campaign, workers, out, most, beyond=beyond)
 
@@ -174,7 +174,7 @@ def audit(
     It shows the share of a topic that the dataset holds, its gaps, and whether more budget would pay.
     """
     from socialcrawl.cli.commands.audit import AuditOptions, audit  # noqa: PLC0415
-    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
+    from socialcrawl.render.console import make_console  # noqa: PLC0415
 
     audit(AuditOptions(campaign, of or (), database, held or (), on_topic), make_console(), as_json=as_json)
 
@@ -213,8 +213,8 @@ def train(
     The decision tree decides which posts are on topic. It is tested by cross-validation.
     """
     from socialcrawl.cli.commands.train import TrainingOptions, train  # noqa: PLC0415
-    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
     from socialcrawl.crawls.sample.decision_tree import TreeParameters  # noqa: PLC0415
+    from socialcrawl.render.console import make_console  # noqa: PLC0415
 
     how = TreeParameters(leaf, depth, least, balanced, frozenset(without or ()), seed)
     train(TrainingOptions(out, labels, on, off, campaign, database, most, folds, how), make_console(), as_json=as_json)

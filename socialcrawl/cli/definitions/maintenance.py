@@ -24,7 +24,7 @@ def check(
     It sends no request, and says how to fix each wrong key.
     """
     from socialcrawl.cli.commands import check as looking  # noqa: PLC0415
-    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
+    from socialcrawl.render.console import make_console  # noqa: PLC0415
 
     if schema:
         write_json(json.dumps(looking.make_schema(), indent=2, ensure_ascii=False))
@@ -50,7 +50,7 @@ def verify(
     It replays the decisions of a database or export, and exits with 1 if something differs.
     """
     from socialcrawl.cli.commands.verify import prove  # noqa: PLC0415
-    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
+    from socialcrawl.render.console import make_console  # noqa: PLC0415
 
     raise typer.Exit(prove(place, campaign, make_console(), as_json=as_json))
 

@@ -82,7 +82,7 @@ def explain(
     """
     from socialcrawl.cli.commands.explain import explain_account  # noqa: PLC0415
     from socialcrawl.cli.commands.sql import find_database as chosen  # noqa: PLC0415
-    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
+    from socialcrawl.render.console import make_console  # noqa: PLC0415
 
     refuse_file(user, "an account")
     raise typer.Exit(explain_account(chosen(database), user, campaign, make_console(), top=top, as_json=as_json))
@@ -112,7 +112,7 @@ def report(
     """
     from socialcrawl.campaign.settings import read  # noqa: PLC0415
     from socialcrawl.cli.commands.sql import find_database as chosen  # noqa: PLC0415
-    from socialcrawl.cli.render.score_curve import find_format  # noqa: PLC0415
+    from socialcrawl.render.score_curve import find_format  # noqa: PLC0415
 
     refuse_arguments(context)
     if usage and (database or campaign):
@@ -125,46 +125,20 @@ def report(
     if settings is not None:
         from socialcrawl.campaign.plan import make_plan  # noqa: PLC0415
         from socialcrawl.cli.commands.usage import compare  # noqa: PLC0415
-        from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
+        from socialcrawl.render.console import make_console  # noqa: PLC0415
 
         compare(make_plan(settings), make_console())
 
 
 def _show(place: "DatabaseAddress", name: str | None, png: Path | None, top: int, sub: Sequence[str]) -> None:
-    from socialcrawl.campaign.policies import load_policy  # noqa: PLC0415
-    from socialcrawl.cli.commands.report import show  # noqa: PLC0415
     from socialcrawl.cli.commands.sql import choose_campaign  # noqa: PLC0415
-    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
     from socialcrawl.crawls.base import ReportRequest  # noqa: PLC0415
-    from socialcrawl.crawls.collect.explain import list_unread_seeds  # noqa: PLC0415
-    from socialcrawl.crawls.collect.steering import measure_steering  # noqa: PLC0415
-    from socialcrawl.crawls.reporting import report as told_of  # noqa: PLC0415
     from socialcrawl.engine.clock import SystemClock  # noqa: PLC0415
+    from socialcrawl.render.campaign_report import read_report, show  # noqa: PLC0415
+    from socialcrawl.render.console import make_console  # noqa: PLC0415
     from socialcrawl.storage.database.health import open_readable  # noqa: PLC0415
-    from socialcrawl.storage.queries.judgement import judge_shadows  # noqa: PLC0415
-    from socialcrawl.storage.queries.statistics import sum_spending  # noqa: PLC0415
-    from socialcrawl.storage.queries.summary import summarize_campaign  # noqa: PLC0415
-    from socialcrawl.storage.queries.traces import CampaignTraces  # noqa: PLC0415
-    from socialcrawl.system.loopback import is_loopback  # noqa: PLC0415
 
     with open_readable(place) as connection:
-        name = choose_campaign(connection, name)
-        found = summarize_campaign(connection, name, top)
-        spent, guessed = sum_spending(connection, found.name), judge_shadows(connection, found.name)
-        traces, now = CampaignTraces(connection), SystemClock().now()
-        missing, details = (
-            list_unread_seeds(traces, found.name),
-            told_of(traces, found.name, ReportRequest(top, now, sub)),
-        )
-        gained = measure_steering(traces, found.name)
-    show(
-        make_console(),
-        found,
-        png,
-        billed=load_policy(found.platform).is_billed and not is_loopback(found.base_url),
-        spending=spent,
-        unread=missing,
-        judgement=guessed,
-        known=details,
-        gained=gained,
-    )
+        wanted = ReportRequest(top, SystemClock().now(), sub)
+        found = read_report(connection, choose_campaign(connection, name), wanted)
+    show(make_console(), found, png)

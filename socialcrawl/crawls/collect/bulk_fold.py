@@ -10,7 +10,7 @@ from socialcrawl.crawls.collect.shadow_estimators import EstimatorGroup
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.model import SAME_AS, Act, Node, Outcome, Pick, Reason
 from socialcrawl.engine.protocols import Batch, Columnar, Columns, History, skip_known
-from socialcrawl.graph.graph import COLUMNS, Graph, Rows
+from socialcrawl.graph.graph import COLUMNS, CrawlGraph, Rows
 from socialcrawl.graph.links import Additions
 
 CHUNK = 65_536  # picks that are held in memory together
@@ -25,7 +25,7 @@ class BulkFold:
     one failed for a while (`_fail`).
     """
 
-    graph: Graph
+    graph: CrawlGraph
     company: EstimatorGroup
     seeds: Seeds
     picks: int

@@ -26,7 +26,7 @@ from socialcrawl.crawls.collect.strategies import Greedy, Strategy
 from socialcrawl.crawls.seeds import TRIES, Seeds
 from socialcrawl.engine.model import Act, Node, Outcome, Pick, Reason, SameAs, Stop, StopKind
 from socialcrawl.engine.protocols import Batch
-from socialcrawl.graph.graph import Graph
+from socialcrawl.graph.graph import CrawlGraph
 from socialcrawl.text.wording import pluralize
 
 REST = 20  # picks after which a node that failed for a while is offered again
@@ -51,7 +51,7 @@ class Collect(BulkFold):
         self.seeds, self.estimator, self.steps, self.width = seeds, estimator, steps, width
         self.strategy = strategy or Greedy()
         self.company = EstimatorGroup(estimator, shadows or {})
-        self.graph = Graph()
+        self.graph = CrawlGraph()
         self.ranking = Ranking(self.graph, estimator)
         self.picks = 0  # all decisions so far: the next pick's n
         self.taken = 0  # those after the seeds: what the budget counts

@@ -20,7 +20,7 @@ from socialcrawl.crawls.collect.estimators import Estimator
 from socialcrawl.crawls.collect.estimators.base import ScoreTerms
 from socialcrawl.crawls.collect.score_bounds import FarRows
 from socialcrawl.crawls.collect.strategies import choose_greedily
-from socialcrawl.graph.graph import Graph, Rows
+from socialcrawl.graph.graph import CrawlGraph, Rows
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ FAR, CLOSE = 0, -1  # places of rows; a candidate has its number + 1, those in c
 class Ranking:
     """The frontier of `graph` in the order of an estimator, best first."""
 
-    def __init__(self, graph: Graph, estimator: Estimator, kept: int = KEPT) -> None:
+    def __init__(self, graph: CrawlGraph, estimator: Estimator, kept: int = KEPT) -> None:
         self.graph, self.estimator, self.kept = graph, estimator, kept
         self.scans = 0  # how often all was scored: a measure for benchmarks
         self._terms: ScoreTerms | None = None

@@ -7,7 +7,7 @@ would have learned had it steered the same picks. Nothing that they think change
 from collections.abc import Mapping, Sequence
 
 from socialcrawl.crawls.collect.estimators.base import Estimator, Floats
-from socialcrawl.graph.graph import Graph, Rows
+from socialcrawl.graph.graph import CrawlGraph, Rows
 
 Thoughts = tuple[tuple[str, float], ...]
 """The scores of one pick by those who look on, by name, in the order in which they were named."""
@@ -35,12 +35,12 @@ class EstimatorGroup:
         """Return whether one of them has to be told of every node at its moment."""
         return any(one.is_sequential() for one in self.all)
 
-    def sow(self, graph: Graph, rows: Rows) -> None:
+    def sow(self, graph: CrawlGraph, rows: Rows) -> None:
         """Tell all of the seeds."""
         for one in self.all:
             one.sow(graph, rows)
 
-    def note_fetched(self, graph: Graph, row: int) -> None:
+    def note_fetched(self, graph: CrawlGraph, row: int) -> None:
         """Tell all that the node in `row` has been fetched."""
         for one in self.all:
             one.note_fetched(graph, row)
@@ -50,7 +50,7 @@ class EstimatorGroup:
         for one in self.learners:
             one.learn(x, y)
 
-    def score_shadows(self, graph: Graph, rows: Rows, n: int) -> Sequence[Thoughts]:
+    def score_shadows(self, graph: CrawlGraph, rows: Rows, n: int) -> Sequence[Thoughts]:
         """Return what those who look on think of each of the picked `rows` after `n` steps."""
         if not self.shadows:
             return [()] * len(rows)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.errors import SocialcrawlError
+from socialcrawl.render.score_curve import group_digits
 from socialcrawl.text.wording import pluralize
 
 # Any two differ, and from the greys of FIXED, for readers who see no red or no green too.
@@ -27,7 +28,6 @@ RULES: Any = {  # of matplotlib
 BANDS = 10  # curves whose intervals can be bands; those of more would hide each other, and are bars at some points
 MARKS = 6  # of these bars on a curve
 WIDTH, HEIGHT = 4.6, 3.1  # of a panel, in inches
-THOUSAND = 1000.0  # from here on, numbers on axes are grouped
 CROWDED = (7.0, 5.5)  # sizes of the numbers above bars, in points: the largest at which none touches another, or none
 NOTHING = 1e-9  # a bar of less is one of 0, up to the rounding of sums
 
@@ -161,13 +161,6 @@ def draw(stem: Path, frames: Sequence[Panel | Bars], across: int, title: str, *,
             figure, [at for at, one in zip(places, frames, strict=False) if isinstance(one, Bars) and one.thin]
         )
         return [_save(figure, stem.with_suffix(f".{kind}"), kind) for kind in ("png", "svg")]
-
-
-def group_digits(axes: Any, *, named: bool = False) -> None:
-    """Let axes write thousands as 1,000, as logarithmic ones do; where x is `named`, only the other one."""
-    for axis, ends in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
-        if max(map(abs, ends)) >= THOUSAND and not (named and axis is axes.xaxis):
-            axis.set_major_formatter("{x:,.10g}")
 
 
 def _write_head(figure: Any, title: str, legend: Any) -> None:

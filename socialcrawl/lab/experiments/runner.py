@@ -14,11 +14,11 @@ from typing import Any
 
 from rich.progress import Progress
 
-from socialcrawl.cli.render.console import make_console
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.figures import Bars, Panel, draw
 from socialcrawl.lab.process_pool import CrawlJob, crawl_missing
 from socialcrawl.lab.result_tables import Table, write_csv, write_parquet
+from socialcrawl.render.console import make_console
 from socialcrawl.text.terminal import write_line
 
 CRAWLS = "crawls"  # the folder in --out where finished crawls are kept

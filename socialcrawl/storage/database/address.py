@@ -92,5 +92,6 @@ def find_address(connection: Connection) -> DatabaseAddress:
     """Return the database that a connection is to."""
     url = connection.engine.url
     if url.get_backend_name() == "sqlite":
-        return Path(url.database or "")
+        main = "select file from pragma_database_list where name = 'main'"  # readers have no file in their address
+        return Path(url.database or connection.exec_driver_sql(main).scalar_one())
     return PostgresAddress(url.set(drivername="postgresql").render_as_string(hide_password=False))

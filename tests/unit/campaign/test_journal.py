@@ -7,7 +7,6 @@ from x_crawls import campaign_of, posts_file
 
 from socialcrawl.campaign.build import build
 from socialcrawl.campaign.token_journal import TokenJournal
-from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Grant, Reply, Request, Wait
 from socialcrawl.errors import StoreError
@@ -15,6 +14,7 @@ from socialcrawl.mock.rate_windows import LimitRule as Counted
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.ratelimit.policy import Rule
 from socialcrawl.ratelimit.shared_windows import SentRequest, SharedWindows
+from socialcrawl.render.live_screen import CampaignView
 
 BEGIN, KEEP = 1_700_000_000.0, 910.0
 K, D = 7, 900.0

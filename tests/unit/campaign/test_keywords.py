@@ -15,9 +15,9 @@ from socialcrawl.campaign.build import build
 from socialcrawl.campaign.keywords import AS_OPTIONS, check_keywords, find_questionable
 from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import check_settings, read
-from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.render.live_screen import CampaignView
 
 REFUSED = {
     "#": 'no letter, digit or emoji, and no search finds it. Write it with its word, as "#climate"',

@@ -170,7 +170,7 @@ def test_run_without_a_token_asks_for_the_token_before_it_speaks_of_the_cost(tmp
 
 def test_counts_of_a_campaign_that_is_done_are_not_announced(tmp_path, capsys, monkeypatch):
     from socialcrawl.cli.commands import quote
-    from socialcrawl.cli.render.console import make_console
+    from socialcrawl.render.console import make_console
 
     file = campaign_file(tmp_path, "http://127.0.0.1:9")
     monkeypatch.setattr(quote, "count_searches_left", lambda meant: 0)

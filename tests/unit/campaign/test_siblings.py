@@ -24,7 +24,6 @@ from x_crawls import TOKEN, TOKEN_ENV, campaign_of, posts_file
 
 from socialcrawl.campaign.build import ProcessContext, build
 from socialcrawl.campaign.siblings import unite
-from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Credential, Grant, Page, PostRow, Reply, Request, Wait
 from socialcrawl.mock.rate_windows import LimitRule as Counted
@@ -34,6 +33,7 @@ from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.ratelimit.policy import Rule
 from socialcrawl.ratelimit.shared_windows import SentRequest, SharedWindows
+from socialcrawl.render.live_screen import CampaignView
 from socialcrawl.storage.database.address import parse_address
 from socialcrawl.storage.database.connection import identify_database, make_engine, open_database
 

@@ -14,9 +14,9 @@ from socialcrawl.campaign.settings import BUILT_IN
 from socialcrawl.cli import main
 from socialcrawl.cli.choices import list_choices
 from socialcrawl.cli.main import app
-from socialcrawl.cli.render.console import Text, make_console
 from socialcrawl.errors import SocialcrawlError
 from socialcrawl.platforms import facts
+from socialcrawl.render.console import Text, make_console
 from socialcrawl.system import plugins
 
 ROOT = get_command(app)

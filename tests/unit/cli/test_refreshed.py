@@ -14,14 +14,14 @@ from rich.console import Console
 from stores import a_database, opened
 from typer.testing import CliRunner
 
-from socialcrawl.cli.commands.report import collect_knowledge
 from socialcrawl.cli.definitions.datasets import import_, order
-from socialcrawl.cli.render.refresh_report import draw, show
 from socialcrawl.crawls.refresh.active_estimate import format_percent_floor
 from socialcrawl.crawls.refresh.report import plan_probes as next_of
 from socialcrawl.crawls.refresh.report import slice_tests
 from socialcrawl.crawls.reporting import report
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
+from socialcrawl.render.campaign_report import collect_knowledge
+from socialcrawl.render.refresh_report import draw, show
 from socialcrawl.storage.queries.traces import CampaignTraces
 
 BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])

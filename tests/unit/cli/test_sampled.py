@@ -3,6 +3,7 @@
 import io
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,16 +15,6 @@ from x_crawls import TOKEN_ENV, crawl, posts
 
 from socialcrawl.campaign.build import build
 from socialcrawl.cli.commands.export import export_data
-from socialcrawl.cli.commands.report import collect_knowledge, show
-from socialcrawl.cli.render.live_screen import LineView, ScreenView, describe_progress
-from socialcrawl.cli.render.sample_report import (
-    explain_parts,
-    format_count,
-    format_interval,
-    format_number,
-    format_percent,
-    make_finite,
-)
 from socialcrawl.crawls.base import ReportRequest
 from socialcrawl.crawls.reporting import report
 from socialcrawl.crawls.sample.estimates import Estimate
@@ -33,6 +24,16 @@ from socialcrawl.engine.loop import run
 from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.export import ExportOptions
 from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.render.campaign_report import CampaignReport, collect_knowledge, show
+from socialcrawl.render.live_screen import LineView, ScreenView, describe_progress
+from socialcrawl.render.sample_report import (
+    explain_parts,
+    format_count,
+    format_interval,
+    format_number,
+    format_percent,
+    make_finite,
+)
 from socialcrawl.storage.queries.summary import summarize_campaign
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.text.wording import round_up
@@ -63,7 +64,8 @@ def links_of(name):
 
 def told(traces, name="sample", width=100, **more):
     console = Console(file=io.StringIO(), width=width)
-    show(console, summarize_campaign(traces.connection, name), None, billed=False, known=report(traces, name), **more)
+    found = CampaignReport(summarize_campaign(traces.connection, name), billed=False, spending={}, **more)
+    show(console, replace(found, known=report(traces, name)))
     return " ".join(console.file.getvalue().split())
 
 

@@ -11,8 +11,6 @@ from rich.console import Console
 from x_crawls import TOPIC, campaign_of, posts
 
 from socialcrawl.campaign.build import build
-from socialcrawl.cli.render import live_screen, score_curve
-from socialcrawl.cli.render.live_screen import LineView, ScreenView, describe_progress, describe_spending
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Grant, Node, Outcome, Pick, Reply, Request, Wait
 from socialcrawl.errors import SettingsError, StoreError
@@ -20,6 +18,8 @@ from socialcrawl.forecast.spread import FEW, Spread
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.ratelimit.outage import Outage
+from socialcrawl.render import live_screen, score_curve
+from socialcrawl.render.live_screen import LineView, ScreenView, describe_progress, describe_spending
 from socialcrawl.text.wording import format_span, parse_instant, parse_seconds, round_up
 
 

@@ -19,8 +19,8 @@ from rich.table import Table
 from stores import opened
 from tiny_town import Clock, Wire, close, parts_of, stored
 
-from socialcrawl.cli.render.console import Console, Text, make_console
 from socialcrawl.engine.loop import run
+from socialcrawl.render.console import Console, Text, make_console
 from socialcrawl.text.terminal import escape_controls, escape_json
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\x7f\r\x00é\u202egnp\u2066"  # renames the window, clears, colours, reverses it

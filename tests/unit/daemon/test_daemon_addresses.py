@@ -18,11 +18,11 @@ from test_daemon_notices import FOREST, NOW
 from socialcrawl.campaign.settings import check_settings
 from socialcrawl.cli.commands.check import check
 from socialcrawl.cli.commands.daemon import _make_notices
-from socialcrawl.cli.render.console import make_console
 from socialcrawl.daemon.campaign_state import CampaignState
 from socialcrawl.daemon.notice_addresses import NoticeAddress, make_plain_text
 from socialcrawl.daemon.notices import EVENTS, Notices
 from socialcrawl.errors import SettingsError
+from socialcrawl.render.console import make_console
 from socialcrawl.system.secret import read_secret_addresses
 
 TOPIC = "forest-topic-4711-secret"

@@ -20,7 +20,6 @@ from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.policies import load_policy
 from socialcrawl.cli.campaign_quotes import make_campaign_quote
 from socialcrawl.cli.commands.check import check
-from socialcrawl.cli.render.quote import show
 from socialcrawl.crawls.refresh.crawl import Refresh
 from socialcrawl.crawls.refresh.rules import RefreshRules
 from socialcrawl.forecast.expected import TypicalNeeds
@@ -29,6 +28,7 @@ from socialcrawl.forecast.shape import CampaignParameters, CampaignProgress, End
 from socialcrawl.mock.names import HERE
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.world import build_world
+from socialcrawl.render.quote import show
 from socialcrawl.storage.queries.statistics import count_done as done_of
 
 BY_ID, BY_NAME, FEED = "/2/users", "/2/users/by", "/xrpc/app.bsky.feed.getAuthorFeed"

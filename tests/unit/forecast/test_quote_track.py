@@ -16,13 +16,13 @@ from x_crawls import rows
 
 from socialcrawl.campaign.plan import make_plan
 from socialcrawl.cli.campaign_quotes import make_campaign_quote, read_knowledge
-from socialcrawl.cli.render.quote import build_object, show
 from socialcrawl.forecast.expected import ASSUMED, FULL, STORED, TypicalNeeds, estimate_likely
 from socialcrawl.forecast.quote import bound_requests, make_quote
 from socialcrawl.forecast.shape import CampaignProgress
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.policy import Rule
+from socialcrawl.render.quote import build_object, show
 from socialcrawl.storage.queries.statistics import LEAST
 
 PAGE, BEHIND = 40, 7  # posts of a first visit, of a return

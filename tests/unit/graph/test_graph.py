@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from known_worlds import added
 
 from socialcrawl.engine.model import Node
-from socialcrawl.graph.graph import COLUMNS, Graph
+from socialcrawl.graph.graph import COLUMNS, CrawlGraph
 from socialcrawl.graph.relevance import compute_worth
 
 WEIGHT = st.integers(0, 5).map(compute_worth)
@@ -33,7 +33,7 @@ def additions(draw):
 @settings(max_examples=many(200), deadline=None)
 def test_features_are_those_of_all_known_in_links_after_every_addition(made):
     story, _ = made
-    graph, into, discovered = Graph(), {}, {}
+    graph, into, discovered = CrawlGraph(), {}, {}
     for node, value, links in story:
         add(graph, node, value, links)
         others = {v: alpha for v, alpha in links.items() if v != node}
@@ -55,7 +55,7 @@ def test_features_are_those_of_all_known_in_links_after_every_addition(made):
 @settings(max_examples=many(200), deadline=None)
 def test_distance_is_the_shortest_known_path_from_the_seeds_after_every_addition(made):
     added, seeds = made
-    graph, whole = Graph(), nx.DiGraph()
+    graph, whole = CrawlGraph(), nx.DiGraph()
     for seed in seeds:
         graph.seed(Node(seed))
     whole.add_nodes_from(seeds)
@@ -72,7 +72,7 @@ def test_distance_is_the_shortest_known_path_from_the_seeds_after_every_addition
 @settings(max_examples=many(200), deadline=None)
 def test_the_frontier_is_what_was_linked_to_and_not_fetched_in_order_of_discovery(made):
     added, seeds = made
-    graph, discovered = Graph(), dict.fromkeys(seeds)
+    graph, discovered = CrawlGraph(), dict.fromkeys(seeds)
     for seed in seeds:
         graph.seed(Node(seed))
     closed = set(seeds)
@@ -86,7 +86,7 @@ def test_the_frontier_is_what_was_linked_to_and_not_fetched_in_order_of_discover
 
 
 def test_a_shorter_path_is_handed_on_through_fetched_nodes():
-    graph = Graph()
+    graph = CrawlGraph()
     graph.seed(Node(0))
     for node, links in [(0, {1: 0, 9: 0}), (1, {2: 0}), (2, {3: 0}), (3, {4: 0, 2: 0}), (9, {3: 0})]:
         add(graph, node, 0.0, links)
@@ -96,7 +96,7 @@ def test_a_shorter_path_is_handed_on_through_fetched_nodes():
 
 
 def test_a_link_to_itself_is_ignored_even_when_it_comes_twice():
-    graph = Graph()
+    graph = CrawlGraph()
     graph.add(Node(4), 2.0, np.array([4, 5, 4]), np.array([1.0, 3.0, 1.0]))
     assert graph.features(graph.row(4))[1:] == (0.0,) * 7
     assert graph.features(graph.row(5))[1:] == (1.0, 2.0, 2.0, 3.0, 3.0, 6.0, 6.0)
@@ -116,7 +116,7 @@ def test_a_link_to_itself_is_ignored_even_when_it_comes_twice():
     ],
 )
 def test_what_makes_no_sense_is_refused_and_leaves_no_trace(value, targets, alpha, why):
-    graph = Graph()
+    graph = CrawlGraph()
     add(graph, 5, 1.0, {7: 1.0})
     with pytest.raises(ValueError, match=why):
         graph.add(Node(7), value, np.array(targets), np.array(alpha))
@@ -126,7 +126,7 @@ def test_what_makes_no_sense_is_refused_and_leaves_no_trace(value, targets, alph
 
 
 def test_seeds_are_never_in_the_frontier():
-    graph = Graph()
+    graph = CrawlGraph()
     graph.seed(Node(1))
     add(graph, 1, 1.0, {2: 1.0, 3: 1.0})
     graph.seed(Node(2))
@@ -135,7 +135,7 @@ def test_seeds_are_never_in_the_frontier():
 
 
 def test_a_dropped_node_leaves_the_frontier_and_may_be_put_back_where_it_was():
-    graph = Graph()
+    graph = CrawlGraph()
     add(graph, 0, 1.0, {1: 1.0, 2: 1.0, 3: 1.0})
     graph.drop(Node(2))
     add(graph, 1, 1.0, {2: 1.0})  # a new link does not open it again
@@ -150,7 +150,7 @@ def test_a_dropped_node_leaves_the_frontier_and_may_be_put_back_where_it_was():
 
 
 def test_the_graph_grows_past_its_first_room_and_forgets_nothing():
-    graph, star = Graph(), {v: float(v % 7) for v in range(1, 5_000)}
+    graph, star = CrawlGraph(), {v: float(v % 7) for v in range(1, 5_000)}
     add(graph, 0, 2.0, star)
     add(graph, 9_999, 3.0, dict.fromkeys(range(4000, 6000), 1.0))
     assert graph.size == 6_001
@@ -162,7 +162,7 @@ def test_the_graph_grows_past_its_first_room_and_forgets_nothing():
 
 
 def test_columns_are_float64_and_features_follow_their_names():
-    graph = Graph()
+    graph = CrawlGraph()
     add(graph, 0, 1.5, {3: 2.0})
     assert dict(zip(COLUMNS, graph.features(graph.row(3)), strict=True)) == {
         "depth": np.inf, "links": 1, "n_sum": 1.5, "n_max": 1.5, "e_sum": 2, "e_max": 2, "ne_sum": 3, "ne_max": 3,
@@ -171,7 +171,7 @@ def test_columns_are_float64_and_features_follow_their_names():
 
 
 def test_a_node_that_turns_out_to_be_another_hands_over_its_links():
-    graph = Graph()
+    graph = CrawlGraph()
     graph.seed(Node(0))
     graph.add(Node(0), 2.0, np.array([1, 2]), np.array([1.0, 3.0]))
     graph.add(Node(2), 1.0, np.array([1]), np.array([4.0]))
@@ -184,7 +184,7 @@ def test_a_node_that_turns_out_to_be_another_hands_over_its_links():
 
 
 def test_a_node_that_turns_out_to_be_an_unknown_one_brings_it_into_the_frontier():
-    graph = Graph()
+    graph = CrawlGraph()
     graph.seed(Node(0))
     graph.add(Node(0), 2.0, np.array([1]), np.array([1.5]))
     graph.drop(Node(1))

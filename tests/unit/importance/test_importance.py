@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError
-from socialcrawl.graph.graph import Graph
+from socialcrawl.graph.graph import CrawlGraph
 from socialcrawl.importance.navigational import compute_navigational_rank
 from socialcrawl.importance.opic import Cash
 
@@ -124,7 +124,7 @@ def test_nobody_has_nothing():
 
 def grown(name, *fetched, seeds=(0,)):
     """The graph, and the estimator that has followed it: `fetched` gives (node, value, {target: alpha})."""
-    graph, estimator = Graph(), make_estimator(name, seed=1)
+    graph, estimator = CrawlGraph(), make_estimator(name, seed=1)
     for node in seeds:
         graph.seed(Node(node))
     estimator.sow(graph, rows([graph.row(Node(node)) for node in seeds]))
@@ -282,7 +282,7 @@ def test_d_out_of_range_is_refused_by_both(d):
 
 
 def random_graph(seed, fetched=15, nodes=40):
-    graph, rng, links = Graph(), np.random.default_rng(seed), []
+    graph, rng, links = CrawlGraph(), np.random.default_rng(seed), []
     graph.seed(Node(0))
     for _ in range(fetched):
         node = int(rng.choice(graph.nodes(graph.frontier()))) if graph.left else 0
@@ -313,7 +313,7 @@ def test_nodes_that_cannot_be_told_apart_tie_to_the_last_bit(value, d):
     """0 links to 1 .. 6, each of them to one of 7 .. 12 and to its neighbour in the ring 1 .. 6."""
     for turn in range(6):
         order = [1 + (i + turn) % 6 for i in range(6)]  # another order of sums, the same ranks
-        graph = Graph()
+        graph = CrawlGraph()
         graph.seed(Node(0))
         graph.add(Node(0), 3.0 * value, rows(order), np.ones(6))
         for i in order:

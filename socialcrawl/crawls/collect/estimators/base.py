@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.graph.graph import Graph, Rows
+from socialcrawl.graph.graph import CrawlGraph, Rows
 
 Floats = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ class ScoreTerms(NamedTuple):
     of: object
     weights: tuple[float, ...]
     intercept: float
-    values: Callable[[Graph, Rows], Floats]
+    values: Callable[[CrawlGraph, Rows], Floats]
     fixed: bool = False
 
     def combine(self, values: Floats) -> Floats:
@@ -45,7 +45,7 @@ class ScoreTerms(NamedTuple):
         return np.asarray(scores)
 
 
-def make_own_terms(of: object, score: Callable[[Graph, Rows], Floats]) -> ScoreTerms:
+def make_own_terms(of: object, score: Callable[[CrawlGraph, Rows], Floats]) -> ScoreTerms:
     """Return the terms of a score that changes only where the graph changes: its only value is itself, weight 1."""
     return ScoreTerms(of, (1.0,), 0.0, lambda graph, rows: score(graph, rows)[None], fixed=True)
 
@@ -56,7 +56,7 @@ class Estimator(Protocol):
     Only `score` has to be written; an estimator that does not learn leaves the rest as it is here.
     """
 
-    def score(self, graph: Graph, rows: Rows, n: int) -> Floats:
+    def score(self, graph: CrawlGraph, rows: Rows, n: int) -> Floats:
         """Return the estimated value of each frontier node in `rows` after `n` steps; higher is better.
 
         Changes nothing.
@@ -70,11 +70,11 @@ class Estimator(Protocol):
         """
         return None
 
-    def sow(self, graph: Graph, rows: Rows) -> None:
+    def sow(self, graph: CrawlGraph, rows: Rows) -> None:
         """Take in the rows of the seeds, once, before the first of them is fetched."""
         return
 
-    def note_fetched(self, graph: Graph, row: int) -> None:
+    def note_fetched(self, graph: CrawlGraph, row: int) -> None:
         """Take in that the node in `row` has been fetched, just after its links were added."""
         return
 

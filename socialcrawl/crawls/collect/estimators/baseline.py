@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.crawls.collect.estimators.base import Estimator, ScoreTerms, make_own_terms
 from socialcrawl.engine.draws import draw_uniform
-from socialcrawl.graph.graph import Graph, Rows
+from socialcrawl.graph.graph import CrawlGraph, Rows
 
 
 class RandomEstimator(Estimator):
@@ -14,7 +14,7 @@ class RandomEstimator(Estimator):
     def __init__(self, seed: int) -> None:
         self.seed = seed
 
-    def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
+    def score(self, graph: CrawlGraph, rows: Rows, n: int) -> NDArray[np.float64]:
         """Return independent uniform numbers, one for each of `rows`."""
         return draw_uniform(self.seed, "random estimator", n, len(rows))
 
@@ -22,7 +22,7 @@ class RandomEstimator(Estimator):
 class BreadthFirst(Estimator):
     """1 / (l + 1), with l the shortest known distance from the seeds (Estimator 2)."""
 
-    def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
+    def score(self, graph: CrawlGraph, rows: Rows, n: int) -> NDArray[np.float64]:
         """Return scores in (0, 1]: the nearer, the higher."""
         return np.asarray(1.0 / (graph.column("depth", rows) + 1.0))
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.crawls.collect.estimators.base import Estimator, ScoreTerms
-from socialcrawl.graph.graph import Graph, Rows
+from socialcrawl.graph.graph import CrawlGraph, Rows
 
 
 class Hybrid(Estimator):
@@ -13,7 +13,7 @@ class Hybrid(Estimator):
     def __init__(self, start: Estimator, then: Estimator, switch_after: int = 1000) -> None:
         self.start, self.then, self.switch_after = start, then, switch_after
 
-    def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
+    def score(self, graph: CrawlGraph, rows: Rows, n: int) -> NDArray[np.float64]:
         """Return the scores of the estimator whose turn it is."""
         return self._choose_estimator(n).score(graph, rows, n)
 
@@ -21,12 +21,12 @@ class Hybrid(Estimator):
         """Return those of the estimator whose turn it is."""
         return self._choose_estimator(n).get_terms(n)
 
-    def sow(self, graph: Graph, rows: Rows) -> None:
+    def sow(self, graph: CrawlGraph, rows: Rows) -> None:
         """Tell both."""
         self.start.sow(graph, rows)
         self.then.sow(graph, rows)
 
-    def note_fetched(self, graph: Graph, row: int) -> None:
+    def note_fetched(self, graph: CrawlGraph, row: int) -> None:
         """Tell both."""
         self.start.note_fetched(graph, row)
         self.then.note_fetched(graph, row)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.crawls.collect.estimators.base import Estimator, ScoreTerms
 from socialcrawl.crawls.collect.estimators.leastsquares import Moments
-from socialcrawl.graph.graph import COLUMNS, LINKS, Graph, Rows
+from socialcrawl.graph.graph import COLUMNS, LINKS, CrawlGraph, Rows
 
 OF = ("n", "e", "ne")
 
@@ -36,7 +36,7 @@ class Linear(Estimator):
             self._fit = self.moments.solve()
         return self._fit
 
-    def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
+    def score(self, graph: CrawlGraph, rows: Rows, n: int) -> NDArray[np.float64]:
         """Return the linear combination of the features of each of `rows`."""
         return self.get_terms(n).combine(graph.columns(self.features, rows))
 

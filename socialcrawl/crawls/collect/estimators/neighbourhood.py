@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.crawls.collect.estimators.base import Estimator, ScoreTerms, make_own_terms
-from socialcrawl.graph.graph import Graph, Rows
+from socialcrawl.graph.graph import CrawlGraph, Rows
 
 
 class Neighbourhood(Estimator):
@@ -17,7 +17,7 @@ class Neighbourhood(Estimator):
         self.feature = f"{of}_{h}"
         self._terms = make_own_terms(self, lambda graph, rows: graph.column(self.feature, rows))
 
-    def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
+    def score(self, graph: CrawlGraph, rows: Rows, n: int) -> NDArray[np.float64]:
         """Return the feature itself."""
         return graph.column(self.feature, rows)
 

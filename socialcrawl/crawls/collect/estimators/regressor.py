@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from socialcrawl.crawls.collect.estimators.base import Estimator
 from socialcrawl.crawls.collect.estimators.linear import list_first_order, select_features
 from socialcrawl.errors import SettingsError
-from socialcrawl.graph.graph import COLUMNS, Graph, Rows
+from socialcrawl.graph.graph import COLUMNS, CrawlGraph, Rows
 from socialcrawl.importance.opic import Cash
 from socialcrawl.text.wording import explain_unknown
 
@@ -39,7 +39,7 @@ class Regressor(Estimator):
         self.model, self.features = model, tuple(features)
         self.taught = False
 
-    def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
+    def score(self, graph: CrawlGraph, rows: Rows, n: int) -> NDArray[np.float64]:
         """Return the predictions for `rows`; where they are no numbers, the lowest score."""
         if not self.taught or not len(rows):
             return np.zeros(len(rows))
@@ -57,7 +57,7 @@ class Regressor(Estimator):
                 self.model.partial_fit(features[None], [value])
             self.taught = True
 
-    def _read_columns(self, graph: Graph, rows: Rows) -> NDArray[np.float64]:
+    def _read_columns(self, graph: CrawlGraph, rows: Rows) -> NDArray[np.float64]:
         """Return what is known of `rows`, shape (len(rows), columns)."""
         return graph.columns(self.features, rows).T if self.features else np.empty((len(rows), 0))
 
@@ -82,16 +82,16 @@ class Flowing(Regressor):
         self.accounts = Cash()
         self._had = 0.0
 
-    def sow(self, graph: Graph, rows: Rows) -> None:
+    def sow(self, graph: CrawlGraph, rows: Rows) -> None:
         """Give the seeds equal shares of a cash of 1."""
         self.accounts.start(rows)
 
-    def note_fetched(self, graph: Graph, row: int) -> None:
+    def note_fetched(self, graph: CrawlGraph, row: int) -> None:
         """Pay out what the fetched node holds."""
         self._had = float(self.accounts.get_cash(np.array([row]))[0])
         self.accounts.pay(row, graph.list_links(row)[0])
 
-    def _read_columns(self, graph: Graph, rows: Rows) -> NDArray[np.float64]:
+    def _read_columns(self, graph: CrawlGraph, rows: Rows) -> NDArray[np.float64]:
         return np.column_stack([super()._read_columns(graph, rows), self.accounts.get_cash(rows)])
 
     def _make_lessons(self, x: NDArray[np.float64]) -> NDArray[np.float64]:

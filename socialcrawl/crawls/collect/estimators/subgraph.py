@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.crawls.collect.estimators.base import Estimator, ScoreTerms, make_own_terms
 from socialcrawl.errors import SettingsError
-from socialcrawl.graph.graph import Graph, Rows
+from socialcrawl.graph.graph import CrawlGraph, Rows
 from socialcrawl.importance.navigational import compute_navigational_rank
 from socialcrawl.importance.opic import Cash
 
@@ -26,16 +26,16 @@ class Opic(Estimator):
         self.by = by
         self.accounts = Cash()
 
-    def sow(self, graph: Graph, rows: Rows) -> None:
+    def sow(self, graph: CrawlGraph, rows: Rows) -> None:
         """Give the seeds equal shares of a cash of 1."""
         self.accounts.start(rows)
 
-    def note_fetched(self, graph: Graph, row: int) -> None:
+    def note_fetched(self, graph: CrawlGraph, row: int) -> None:
         """Pay out what the fetched node holds."""
         targets, alpha = graph.list_links(row)
         self.accounts.pay(row, targets, self._compute_shares(graph, targets, alpha))
 
-    def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
+    def score(self, graph: CrawlGraph, rows: Rows, n: int) -> NDArray[np.float64]:
         """Return the cash of each of `rows`."""
         return self.accounts.get_cash(rows)
 
@@ -43,7 +43,9 @@ class Opic(Estimator):
         """Return the cash, which changes where a link is added."""
         return make_own_terms(self, lambda graph, rows: self.accounts.get_cash(rows))
 
-    def _compute_shares(self, graph: Graph, targets: Rows, alpha: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    def _compute_shares(
+        self, graph: CrawlGraph, targets: Rows, alpha: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
         if not self.by:
             return None
         if self.by == "e":
@@ -61,7 +63,7 @@ class NavigationalRank(Estimator):
             raise SettingsError(f"nr: d = {d} is the weight of a node's own score; give a number from {SMALLEST} to 1.")
         self.d = d
 
-    def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
+    def score(self, graph: CrawlGraph, rows: Rows, n: int) -> NDArray[np.float64]:
         """Return the rank of each of `rows`, to DIGITS decimals of the largest value known."""
         fetched = graph.list_fetched()
         links = [graph.list_links(row)[0] for row in fetched.tolist()]

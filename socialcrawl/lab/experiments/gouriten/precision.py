@@ -12,7 +12,7 @@ from socialcrawl.crawls.collect.strategies import Ranked, Scored
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Act, Node
-from socialcrawl.graph.graph import Graph
+from socialcrawl.graph.graph import CrawlGraph
 from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
 from socialcrawl.lab.experiments.gouriten.replays import CrawlPlan, ReplayOptions, make_rows
 from socialcrawl.lab.experiments.gouriten.setups import Experiment, parse_variant
@@ -34,7 +34,7 @@ class GuidedStrategy:
         beta: float64[n], the true values.
     """
 
-    def __init__(self, graph: Graph, way: NDArray[np.int64], beta: Floats) -> None:
+    def __init__(self, graph: CrawlGraph, way: NDArray[np.int64], beta: Floats) -> None:
         self.graph, self.way, self.beta = graph, way, beta
 
     def pick(self, frontier: Ranked, size: int, n: int) -> Scored:

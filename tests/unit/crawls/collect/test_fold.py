@@ -17,7 +17,7 @@ from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.crawls.collect.estimators.leastsquares import SCALE, Moments
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.model import Node, Outcome, Pick, SameAs, Stop
-from socialcrawl.graph.graph import COLUMNS, Graph
+from socialcrawl.graph.graph import COLUMNS, CrawlGraph
 from socialcrawl.graph.links import Additions
 from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.storage.queries import history as stored
@@ -305,7 +305,7 @@ SMALL = st.floats(0.0, 1e6, allow_subnormal=False)
     st.integers(1, 25),
 )
 def test_nodes_added_at_once_are_those_added_one_by_one(made, before, seeds, same, piece):
-    one, all_ = Graph(), Graph()
+    one, all_ = CrawlGraph(), CrawlGraph()
     for graph in (one, all_):
         for seed in seeds:
             graph.seed(Node(seed))
@@ -384,7 +384,7 @@ def many(nodes, links, **more):
     ],
 )
 def test_what_has_to_be_looked_at_by_itself_is_not_added_at_once_and_leaves_no_trace(wrong):
-    graph = Graph()
+    graph = CrawlGraph()
     graph.add(Node(0), 1.0, np.array([7, 8]), np.array([1.0, 2.0]))
     assert graph.extend(wrong) is None
     assert (graph.nodes().tolist(), graph.left, graph.list_fetched().tolist()) == ([0, 7, 8], 2, [0])
@@ -413,7 +413,7 @@ def test_a_node_that_woke_and_was_picked_again_in_one_stretch_is_closed():
 
 
 def test_two_names_of_one_node_in_one_list_of_links_are_one_link_at_once_too():
-    one, all_ = Graph(), Graph()
+    one, all_ = CrawlGraph(), CrawlGraph()
     made = [(7, 2.0, {3: 1.5, 5: 0.1, 4: 0.2}, True, True), (8, 1.0, {4: 2.5, 3: 1.0}, True, False)]
     for graph in (one, all_):
         graph.drop(Node(4))
@@ -426,7 +426,7 @@ def test_two_names_of_one_node_in_one_list_of_links_are_one_link_at_once_too():
 
 
 def test_a_shorter_way_is_handed_on_through_nodes_that_were_added_at_once_and_one_by_one():
-    graph, size = Graph(), 12
+    graph, size = CrawlGraph(), 12
     graph.seed(Node(0))
     for begin in range(1, size, 2):  # a road without a beginning, in many pieces, some of them single
         pair = [(n, 1.0, {n + 1: 1.0}, True, False) for n in (begin, begin + 1)]
@@ -448,7 +448,7 @@ def test_most_of_a_history_is_folded_at_once(monkeypatch):
     whys = ["temporary" if n % 9 == 0 else "deleted" if n % 7 == 0 else None for n in range(200)]
     made = [("expand", n, why, 0, n % 3, {n + 1: 1, n + 5: 2}, True) for n, why in enumerate(whys)]
     added = []
-    monkeypatch.setattr(Graph, "add", lambda graph, node, *_: added.append(node))
+    monkeypatch.setattr(CrawlGraph, "add", lambda graph, node, *_: added.append(node))
     by = crawl("nh-ne-sum")
     by.fold(history_of(made))
     assert added == []

@@ -12,7 +12,7 @@ from socialcrawl.crawls.collect.estimators.base import ScoreTerms
 from socialcrawl.crawls.collect.ranking import Ranking
 from socialcrawl.crawls.collect.strategies import choose_greedily
 from socialcrawl.engine.model import Node
-from socialcrawl.graph.graph import Graph
+from socialcrawl.graph.graph import CrawlGraph
 from socialcrawl.graph.relevance import compute_worth
 
 FEATURES = ("n_sum", "e_sum", "ne_max")
@@ -47,7 +47,7 @@ def rescan(graph, estimator, size, n):
 def live(seed, estimator, *, kept=2, size=1, steps=60, worths=(0, 0, 0, 1, 3), span=400, trouble=0.0):
     """Crawl a random graph by the fast frontier and compare every decision with a full rescan."""
     rng = np.random.default_rng(seed)
-    graph = Graph()
+    graph = CrawlGraph()
     fast = Ranking(graph, estimator, kept)
     closed = []
 

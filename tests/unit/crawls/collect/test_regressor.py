@@ -14,7 +14,6 @@ from x_crawls import campaign_of, crawl, posts, rows
 
 from socialcrawl.campaign.build import build
 from socialcrawl.campaign.settings import check_settings, read
-from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.crawls.collect.estimators.regressor import CHOICE, FEATURES, LOWEST, Flowing, Regressor
@@ -27,6 +26,7 @@ from socialcrawl.graph.known_graph import KnownGraphSource
 from socialcrawl.lab.instant import SequenceStore, make_parts
 from socialcrawl.lab.simulation import ReplaySetup, simulate
 from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.render.live_screen import CampaignView
 
 SGD, MLP = "sklearn.linear_model.SGDRegressor", "sklearn.neural_network.MLPRegressor"
 OTHERS = [

@@ -19,7 +19,6 @@ from x_crawls import campaign_of, posts, rows
 from socialcrawl.cli.commands.explain import explain_account
 from socialcrawl.cli.commands.export import export_data
 from socialcrawl.cli.commands.run import build_object, run_campaign, show_ending
-from socialcrawl.cli.render import steering as steering_lines
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.crawls.collect.steering import LEAST, ControlComparison, Steering, compare_arms, measure_steering
@@ -33,6 +32,7 @@ from socialcrawl.forecast.intervals import Interval, estimate_difference
 from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
 from socialcrawl.lab.instant import SequenceStore, make_parts
 from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.render import steering as steering_lines
 from socialcrawl.storage.database.backup import back_up
 from socialcrawl.storage.database.health import open_readable
 from socialcrawl.storage.queries.judgement import EstimatorRank, Judgement, ScoredPicks, judge_estimators
@@ -362,7 +362,7 @@ def test_a_campaign_draws_its_steps_says_so_and_tells_what_they_show(ended):
         traces = CampaignTraces(connection)
         assert measure_steering(traces) == found
         steps = traces.read_steps(1)
-    assert (len(steps.n), steps.value.sum()) == (90, pytest.approx(ending.found.relevance))
+    assert (len(steps.n), steps.value.sum()) == (90, pytest.approx(ending.report.found.relevance))
 
 
 def test_who_was_drawn_is_explained_by_the_draw_and_not_by_the_score(ended):

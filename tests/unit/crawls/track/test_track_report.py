@@ -13,12 +13,12 @@ from rich.console import Console
 from test_explain import crawled, rows, settings_of, write
 
 from socialcrawl.campaign.settings import check_settings, read
-from socialcrawl.cli.render.track_report import show, show_visits
 from socialcrawl.crawls.collect.explain import list_unread_seeds
 from socialcrawl.crawls.track.report import RankedAccount, TrackReport, Visit, VisitHistory, VisitYield
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.generators.generate import generate
 from socialcrawl.lab.generators.generate import write as write_posts
+from socialcrawl.render.track_report import show, show_visits
 from socialcrawl.storage.queries.summary import summarize_campaign
 from socialcrawl.storage.queries.traces import CampaignTraces
 

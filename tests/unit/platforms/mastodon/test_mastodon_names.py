@@ -8,7 +8,6 @@ from test_mock_world import START, posts_of
 from x_crawls import campaign_of
 
 from socialcrawl.campaign.build import build
-from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.engine.loop import run
 from socialcrawl.formats.lines import LineErrors
 from socialcrawl.graph.relevance import Topic
@@ -16,6 +15,7 @@ from socialcrawl.importers.post_columns import parse_rows
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.platforms.mastodon.entities import ENTITIES
 from socialcrawl.platforms.mastodon.parse import PageParser
+from socialcrawl.render.live_screen import CampaignView
 from socialcrawl.storage.counting_rule import COUNTING, RULE
 from socialcrawl.storage.database.connection import open_database
 

@@ -11,9 +11,9 @@ from commands import COMMAND, ENVIRONMENT, campaign_file, socialcrawl
 from x_crawls import TOPIC, campaign_of, posts, posts_file
 
 from socialcrawl.campaign.build import build
-from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.errors import HeldError, SettingsError, StoreError
 from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.render.live_screen import CampaignView
 from socialcrawl.storage.database.lease import Lease
 
 HOLD = """

@@ -16,13 +16,13 @@ from scipy.stats import spearmanr
 from stores import AT, a_store, beside, failing, reopened, rows
 from tiny_town import Clock, Wire, close, parts_of, stored, story
 
-from socialcrawl.cli.commands.report import show
 from socialcrawl.cli.commands.run import Ending, build_object
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Act, Node, Outcome, Pick, Stop
 from socialcrawl.errors import StoreError
+from socialcrawl.render.campaign_report import CampaignReport, show
 from socialcrawl.storage.memory_store import MemoryStore
 from socialcrawl.storage.queries.judgement import (
     EstimatorRank,
@@ -250,13 +250,8 @@ def test_what_they_think_after_a_restart_is_what_they_would_have_thought(tmp_pat
 
 def printed(store):
     console = Console(width=100, record=True, file=StringIO())
-    show(
-        console,
-        summarize_campaign(store.connection),
-        None,
-        billed=False,
-        judgement=judge_shadows(store.connection, "tiny"),
-    )
+    judgement = judge_shadows(store.connection, "tiny")
+    show(console, CampaignReport(summarize_campaign(store.connection), billed=False, spending={}, judgement=judgement))
     return console.export_text()
 
 
@@ -275,10 +270,10 @@ def test_the_report_shows_who_would_have_guessed_best_where_somebody_looked_on(p
     assert [line[-2] for line in shown] == ["-"] * 4, "nine picks are too few to compare orders"
     assert [line[-3] for line in shown] == [f"{one.regret:.3f}" for one in found.estimators]
     assert f"an order by chance has a regret of {found.chance:.3f}" in told
-    ending = Ending(Stop("done", "done"), summarize_campaign(store.connection), 0, False, {}, found)
+    ending = Ending(Stop("done", "done"), 0, CampaignReport(summarize_campaign(store.connection), False, {}, found))
     guesses = json.loads(json.dumps(build_object(ending)))["guesses"]
     assert (guesses["picks"], guesses["estimators"][0]["regret"]) == (found.picks, found.estimators[0].regret)
-    assert "guesses" not in build_object(replace(ending, judgement=None))
+    assert "guesses" not in build_object(replace(ending, report=replace(ending.report, judgement=None)))
     close(store)
 
 

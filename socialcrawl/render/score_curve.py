@@ -1,17 +1,18 @@
 """The score curve: relevance found against accounts asked, as a picture in a file or in letters."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.cli.render.console import Text
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.lab.experiments.figures import group_digits
+from socialcrawl.render.console import Text
 from socialcrawl.text.wording import pluralize
 
 FORMATS = ("png", "svg", "pdf")
 BARS = " ▁▂▃▄▅▆▇█"
+THOUSAND = 1000.0  # from here on, numbers on axes are grouped
 
 
 RELEVANCE = ("accounts asked after the seeds", "relevance found (sum of beta)")
@@ -81,3 +82,10 @@ def draw_letters(values: NDArray[np.float64], width: int = 60, height: int = 8) 
     right = f"{pluralize(len(values), 'account')} asked"
     lines.append(f"{'':>{edge + 2}}0{right:>{width - 1}}")
     return Text("\n".join(lines), no_wrap=True)
+
+
+def group_digits(axes: Any, *, named: bool = False) -> None:
+    """Let axes write thousands as 1,000, as logarithmic ones do; where x is `named`, only the other one."""
+    for axis, ends in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
+        if max(map(abs, ends)) >= THOUSAND and not (named and axis is axes.xaxis):
+            axis.set_major_formatter("{x:,.10g}")

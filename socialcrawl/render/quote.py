@@ -8,8 +8,6 @@ from rich.console import Console
 from rich.table import Table
 
 from socialcrawl.campaign.plan import Plan
-from socialcrawl.cli.render.console import Text
-from socialcrawl.cli.single_requests import find_meters
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, format_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.forecast.expected import ASSUMED, CAP, COUNTED, SAID, STORED, TOKENS, ReachedBudget
@@ -17,6 +15,7 @@ from socialcrawl.forecast.quote import Quote, QuoteLine
 from socialcrawl.forecast.shape import Amount, count_windows, find_page_size, find_remaining
 from socialcrawl.forecast.spread import ENOUGH, FEW
 from socialcrawl.ratelimit.budget import format_dollars
+from socialcrawl.render.console import Text
 from socialcrawl.text.wording import format_span, pluralize
 
 NO_END = "no end"
@@ -267,11 +266,6 @@ def _describe_base(found: Quote, name: str) -> str:
     if name == "back":
         return SAID
     return found.typical.explain_basis("more" if name == "pages" else name)
-
-
-def describe_fee(plan: Plan) -> str:
-    """Return the price of one request for counts of posts."""
-    return f"for ${plan.policy.compute_fee(find_meters(plan).counts) / MILLS_PER_DOLLAR:.3f}"
 
 
 def _describe_ending(reached: ReachedBudget) -> str:

@@ -4,7 +4,8 @@ Control characters become visible, as `\x1b`; see `socialcrawl.text.terminal`, w
 """
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from io import StringIO
 from typing import Any
 
 from rich import console as rich_console
@@ -46,3 +47,10 @@ def make_console(*, unfolded: bool = False, errors: bool = False) -> Console:
     """
     width = 100_000 if unfolded and not sys.stdout.isatty() else None
     return Console(markup=False, emoji=False, highlight=False, width=width, stderr=errors)
+
+
+def render_text(show: Callable[[Console], object], width: int = 100) -> str:
+    """Return what `show` prints on a console of that width, as plain text without colours."""
+    buffer = StringIO()
+    show(Console(file=buffer, width=width, markup=False, emoji=False, highlight=False, color_system=None))
+    return buffer.getvalue()

@@ -9,11 +9,11 @@ import numpy as np
 from rich.console import Console, Group
 from rich.table import Table
 
-from socialcrawl.cli.render.console import Text
 from socialcrawl.crawls.sample.estimates import Bar, Estimate
 from socialcrawl.crawls.sample.mixing import MixingVerdict
 from socialcrawl.crawls.sample.report import MOST, SampleReport
 from socialcrawl.crawls.sample.walk_components import WalkComponent
+from socialcrawl.render.console import Text
 from socialcrawl.text.wording import pluralize, round_up
 
 LISTED = 3  # how many parts of a topic that are left out are shown one by one

@@ -12,12 +12,12 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from socialcrawl.campaign.build import Campaign
-from socialcrawl.cli.render.console import Text
 from socialcrawl.daemon.run_monitor import describe_reply
 from socialcrawl.engine.model import STEPS, VISITS, Grant, Outcome, Reply, Wait
 from socialcrawl.engine.protocols import Batch
 from socialcrawl.forecast.spread import FEW, StepNeeds
 from socialcrawl.ratelimit.budget import format_dollars
+from socialcrawl.render.console import Text
 from socialcrawl.text.wording import format_span, pluralize, tidy
 
 EVERY = 5.0  # seconds between plain lines

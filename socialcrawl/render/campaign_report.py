@@ -2,18 +2,20 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from functools import singledispatch
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 
-from socialcrawl.cli.render import refresh_report, sample_report, score_curve, steering, track_report
-from socialcrawl.cli.render.console import Text
-from socialcrawl.crawls.collect.steering import Steering
+from socialcrawl.campaign.policies import load_policy
+from socialcrawl.crawls.base import ReportRequest
+from socialcrawl.crawls.collect.explain import list_unread_seeds
+from socialcrawl.crawls.collect.steering import Steering, measure_steering
 from socialcrawl.crawls.refresh.report import RefreshReport
+from socialcrawl.crawls.reporting import ANYTHING, report
 from socialcrawl.crawls.sample.report import SampleReport
 from socialcrawl.crawls.track.report import TrackReport
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, Reason
@@ -21,9 +23,17 @@ from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.ratelimit.policy import parse_host, parse_path
-from socialcrawl.storage.queries.judgement import Judgement
-from socialcrawl.storage.queries.summary import Summary
+from socialcrawl.render import refresh_report, sample_report, score_curve, steering, track_report
+from socialcrawl.render.console import Text
+from socialcrawl.storage.queries.judgement import Judgement, judge_shadows
+from socialcrawl.storage.queries.statistics import sum_spending
+from socialcrawl.storage.queries.summary import Summary, summarize_campaign
+from socialcrawl.storage.queries.traces import CampaignTraces
+from socialcrawl.system.loopback import is_loopback
 from socialcrawl.text.wording import pluralize
+
+if TYPE_CHECKING:
+    from socialcrawl.storage.database.connection import Opened
 
 SERVERS = 10  # servers that are shown one by one
 DAYS = 14  # days of the bill that are shown one by one
@@ -51,31 +61,83 @@ def _(found: TrackReport) -> dict[str, Any]:
     return {"tracked": {name: value for name, value in asdict(found).items() if name != "posts"}}
 
 
-def show(
-    console: Console,
-    found: Summary,
-    png: Path | None,
-    *,
-    billed: bool,
-    spending: Spending | None = None,
-    judgement: Judgement | None = None,
-    unread: Sequence[tuple[str, str]] = (),
-    known: Any = None,
-    gained: Steering | None = None,
-) -> None:
-    """Print a summary, and draw its curve into `png` if one is named.
+@dataclass(frozen=True, slots=True)
+class CampaignReport:
+    """What a campaign found and what it took.
+
+    Attributes:
+        found: counts, best accounts, requests.
+        billed: whether its server charges for what it returns.
+        spending: requests and mills by act.
+        judgement: which estimator guessed best; None where nobody looked on.
+        unread: the seeds that were named and could not be read, with why.
+        known: what a campaign knows beside counts; None for one that collects.
+        gained: what the estimator of one that collects gained; None elsewhere.
+    """
+
+    found: Summary
+    billed: bool
+    spending: Spending
+    judgement: Judgement | None = None
+    unread: Sequence[tuple[str, str]] = ()
+    known: Any = None
+    gained: Steering | None = None
+
+
+def read_report(
+    connection: "Opened", name: str | None, wanted: ReportRequest = ANYTHING, *, billed: bool | None = None
+) -> CampaignReport:
+    """Return the report of a campaign, or of the newest.
 
     Args:
-        console: where it is read.
-        found: the summary.
-        png: a file for the curve.
-        billed: whether the server charges for what it returns.
-        spending: requests and mills by act, from `statistics.sum_spending`; without it, only the whole is told.
-        judgement: which estimator guessed best, from `judgement.judge_shadows`; None where nobody looked on.
-        unread: the seeds that were named and could not be read, with why, from `explain.list_unread_seeds`.
-        known: what the kind of campaign reports, from `crawls.reporting.report`; None for one that collects posts.
-        gained: what the estimator of one that collects gained, from `steering`.
+        connection: the database.
+        name: the campaign's name; None: the newest.
+        wanted: how many accounts to list, and words of sub-topics.
+        billed: whether its server charges; None: by the table of prices, unless the server is on this machine.
+
+    Raises:
+        StoreError: there is no such campaign.
     """
+    found = summarize_campaign(connection, name, wanted.top)
+    traces = CampaignTraces(connection)
+    if billed is None:
+        billed = load_policy(found.platform).is_billed and not is_loopback(found.base_url)
+    return CampaignReport(
+        found,
+        billed,
+        sum_spending(connection, found.name),
+        judge_shadows(connection, found.name),
+        list_unread_seeds(traces, found.name) if found.missing else [],
+        report(traces, found.name, wanted),
+        measure_steering(traces, found.name),
+    )
+
+
+def collect_values(given: CampaignReport) -> dict[str, Any]:
+    """Return the figures of a report as plain values, for scripts."""
+    found = given.found
+    more = {} if given.judgement is None else {"guesses": asdict(given.judgement)}
+    more |= {} if given.gained is None else {"steering": sample_report.make_finite(asdict(given.gained))}
+    return {
+        "steps": len(found.steps),
+        "relevance": found.relevance,
+        "seed_relevance": found.seed_relevance,
+        "posts": found.held,
+        "posts_read": found.posts,
+        "accounts_asked": len(found.steps) + len(found.seeds),
+        "accounts_known": found.known,
+        "requests": found.sent,
+        "reused": found.reused,
+        "dollars": found.cost / MILLS_PER_DOLLAR,
+        "seeds_unread": dict(given.unread),
+        **more,
+        **collect_knowledge(given.known),
+    }
+
+
+def show(console: Console, given: CampaignReport, png: Path | None = None) -> None:
+    """Print a report, and draw its curve into the file `png` if one is named."""
+    found, billed, known, judgement = given.found, given.billed, given.known, given.judgement
     _show_known(known, console, found, billed=billed)
     console.print()
     console.print(_format_requests(found))
@@ -85,12 +147,12 @@ def show(
     if judgement is not None:
         console.print()
         console.print(steering.make_estimators_table(judgement))
-    worth = [] if known is not None else _format_relevance(found, spending or {}, billed=billed)
+    worth = [] if known is not None else _format_relevance(found, given.spending, billed=billed)
     console.print(_format_totals(found, worth, billed=billed))
-    if gained is not None:
-        console.print(Text("\n".join(["", *steering.describe_steering(gained, judgement)])))
-    if unread:
-        lines = (f"  {who}: {_explain_reason(why, found.platform)}" for who, why in unread)
+    if given.gained is not None:
+        console.print(Text("\n".join(["", *steering.describe_steering(given.gained, judgement)])))
+    if given.unread:
+        lines = (f"  {who}: {_explain_reason(why, found.platform)}" for who, why in given.unread)
         console.print(Text("\n".join(["seeds that could not be read:", *lines])))
     if png is not None and (sentence := _draw(known, png, found)):
         console.print(f"{sentence}: {png}", soft_wrap=True)

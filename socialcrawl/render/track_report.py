@@ -1,20 +1,17 @@
 """What a campaign that tracks accounts knows, for people: who counts, who rose and fell, yields, freshness."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from socialcrawl.cli.render import score_curve
-from socialcrawl.cli.render.console import Text
 from socialcrawl.crawls.track.rank_changes import OUTSIDE
 from socialcrawl.crawls.track.report import RankedAccount, TrackReport, Visit, VisitHistory
 from socialcrawl.engine.model import Act
-from socialcrawl.text.terminal import write_json
+from socialcrawl.render import score_curve
+from socialcrawl.render.console import Text
 from socialcrawl.text.wording import format_span, pluralize
 
 TITLES = {
@@ -51,11 +48,8 @@ def draw(path: Path, found: TrackReport, name: str) -> None:
     )
 
 
-def show_visits(console: Console, history: VisitHistory, *, as_json: bool) -> None:
-    """Say when and why a campaign visited an account; one JSON object to stdout on request."""
-    if as_json:
-        write_json(json.dumps(asdict(history), ensure_ascii=False))
-        return
+def show_visits(console: Console, history: VisitHistory) -> None:
+    """Print when and why a campaign visited an account."""
     stands = history.place
     where = "it has no place" if stands is None else f"place {stands.place:,}, {history.target} {stands.weight:.6g}"
     console.print(Text(f"{history.account} in the campaign {history.campaign}, which tracks accounts: {where}"))

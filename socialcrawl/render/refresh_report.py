@@ -9,14 +9,14 @@ from rich.console import Console
 from rich.table import Table
 
 from socialcrawl.campaign.settings import read
-from socialcrawl.cli.render import score_curve
-from socialcrawl.cli.render.console import Text
 from socialcrawl.crawls.refresh.active_estimate import format_percent_floor
 from socialcrawl.crawls.refresh.report import ProbePlan, RefreshReport, plan_probes
 from socialcrawl.crawls.refresh.rules import BOUND
 from socialcrawl.engine.model import MILLS_PER_DOLLAR
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.importers.probe_results import HEAD
+from socialcrawl.render import score_curve
+from socialcrawl.render.console import Text
 from socialcrawl.storage.database.health import open_readable
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.text.terminal import write_error

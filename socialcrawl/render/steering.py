@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from rich.console import Group
 from rich.table import Table
 
-from socialcrawl.cli.render.console import Text
 from socialcrawl.crawls.collect.steering import CONFIDENCE, LEAST, ControlComparison, Steering
 from socialcrawl.forecast.intervals import Interval
+from socialcrawl.render.console import Text
 from socialcrawl.storage.queries.judgement import GROUP, EstimatorRank, Judgement
 from socialcrawl.storage.queries.judgement import LEAST as GROUPS
 from socialcrawl.text.wording import pluralize, round_up

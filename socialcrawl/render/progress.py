@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TimeElapsedColumn
 from rich.table import Column
 
-from socialcrawl.cli.render.console import Text, make_console
+from socialcrawl.render.console import Text, make_console
 from socialcrawl.text.terminal import is_quiet, write_error
 
 MANY = 100_000  # items between two lines where stderr is no terminal

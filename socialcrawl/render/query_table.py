@@ -1,13 +1,15 @@
 """The answer to a query as a table for people, bounded: no line can be shown before all its rows are known."""
 
 from collections.abc import Callable, Iterator, Sequence
+from datetime import date, datetime
+from datetime import time as time_of_day
 from decimal import Decimal
 from math import ceil
 from typing import Any, NamedTuple
 
 from rich.table import Table
 
-from socialcrawl.cli.render.console import Text, make_console
+from socialcrawl.render.console import Text, make_console
 from socialcrawl.text.terminal import escape_controls
 
 ROWS = 10_000
@@ -65,3 +67,23 @@ def show(columns: Sequence[str], held: TableRows) -> None:
     for row in held.rows:
         table.add_row(*map(Text, row))
     make_console(unfolded=True).print(table)
+
+
+def name_columns(columns: Sequence[str]) -> list[str]:
+    """Return the names of the columns, made different where a query gives one twice: a, a_2, a_3."""
+    names: list[str] = []
+    for column in columns:
+        others = (f"{column}_{number}" for number in range(2, len(columns) + 2))
+        names.append(column if column not in names else next(other for other in others if other not in names))
+    return names
+
+
+def convert_for_json(value: Any) -> Any:
+    """Return a value of a database driver's own type as one that JSON has."""
+    if isinstance(value, bytes | memoryview):
+        return bytes(value).hex()
+    if isinstance(value, Decimal):
+        if not value.is_finite():
+            return None
+        return int(value) if value == value.to_integral_value() else float(value)
+    return value.isoformat() if isinstance(value, date | datetime | time_of_day) else str(value)

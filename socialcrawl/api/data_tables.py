@@ -1,0 +1,179 @@
+"""Tables of a dataset for Python: rows that are read when they are asked for, as data frames, Arrow or plain rows."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from html import escape
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.exporters.arrow_batches import make_batch, make_schema
+from socialcrawl.exporters.columns import Column
+from socialcrawl.render.query_table import convert_for_json, name_columns
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+SIZE = 10_000  # rows of a batch
+SHOWN = 10  # rows that a notebook shows
+LONGEST = 80  # characters of a cell that a notebook shows
+Reader = Callable[[int], Iterator[Sequence[Sequence[Any]]]]
+
+
+class TableColumn(NamedTuple):
+    """A column of a table.
+
+    Attributes:
+        name: its name, which stays the same from version to version.
+        kind: text, int, float, bool, time (UTC, microseconds) or list (of texts). Ids are text.
+        meaning: what its cells say.
+    """
+
+    name: str
+    kind: str
+    meaning: str
+
+
+class Table:
+    """A table of a dataset. Its rows are read each time they are asked for, in a fixed order.
+
+    Attributes:
+        name: what the table is called.
+        columns: its columns, in order.
+
+    Example:
+        >>> data.posts(on_topic=True).to_pandas()  # doctest: +SKIP
+    """
+
+    def __init__(self, name: str, columns: Sequence[TableColumn], read: Reader) -> None:
+        self.name = name
+        self.columns = tuple(columns)
+        self._read = read
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yield the rows as dicts; times are `datetime.datetime` in UTC."""
+        for batch in self.batches(1_000):
+            yield from batch.to_pylist()
+
+    def batches(self, size: int = SIZE) -> Iterator["pa.RecordBatch"]:
+        """Yield the rows as Arrow record batches, for tables that do not fit into memory.
+
+        Args:
+            size: the largest number of rows of a batch, at least 1.
+
+        Raises:
+            SettingsError: the size is below 1.
+            StoreError: the database cannot be read.
+        """
+        if size < 1:
+            raise SettingsError(f"A batch of {size} rows: give 1 or more.")
+        shapes = [Column(column.name, column.kind) for column in self.columns]  # type: ignore[arg-type]
+        schema = make_schema(shapes)
+        for rows in self._read(size):
+            yield make_batch(shapes, schema, rows)
+
+    def to_arrow(self) -> "pa.Table":
+        """Return all rows as an Arrow table."""
+        import pyarrow as pa  # noqa: PLC0415
+
+        shapes = [Column(column.name, column.kind) for column in self.columns]  # type: ignore[arg-type]
+        return pa.Table.from_batches(self.batches(), make_schema(shapes))
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return all rows as a pandas data frame; integers, booleans and texts are of types that have missing values.
+
+        Raises:
+            SettingsError: pandas is not installed.
+        """
+        pandas = import_library("pandas")
+        import pyarrow as pa  # noqa: PLC0415
+
+        types = {pa.int64(): pandas.Int64Dtype(), pa.bool_(): pandas.BooleanDtype(), pa.string(): pandas.StringDtype()}
+        frame: pd.DataFrame = self.to_arrow().to_pandas(types_mapper=types.get)
+        return frame
+
+    def to_polars(self) -> "pl.DataFrame":
+        """Return all rows as a polars data frame.
+
+        Raises:
+            SettingsError: polars is not installed.
+        """
+        frame: pl.DataFrame = import_library("polars").from_arrow(self.to_arrow())
+        return frame
+
+    def __repr__(self) -> str:
+        return f"<Table {self.name}: {', '.join(column.name for column in self.columns)}>"
+
+    def _repr_html_(self) -> str:
+        """Return the first rows for a notebook."""
+        rows = list(islice(self, SHOWN + 1))
+        head = "".join(
+            f'<th title="{escape(column.meaning, quote=True)}">{escape(column.name)}</th>' for column in self.columns
+        )
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(_format_cell(cell))}</td>" for cell in row.values()) + "</tr>"
+            for row in rows[:SHOWN]
+        )
+        more = f"<p>the first {SHOWN} rows; .to_pandas() has all</p>" if len(rows) > SHOWN else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def make_query_table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
+    """Return the answer to a query as a table, whose columns are int, float or bool where all their cells are.
+
+    Args:
+        names: of the columns; one that comes again gets a number.
+        rows: all rows.
+    """
+    kinds = [_find_kind(cells) for cells in zip(*rows, strict=True)] if rows else ["text"] * len(names)
+    columns = [TableColumn(name, kind, "") for name, kind in zip(name_columns(names), kinds, strict=True)]
+    texts = [place for place, kind in enumerate(kinds) if kind == "text"]
+
+    def read(size: int) -> Iterator[Sequence[Sequence[Any]]]:
+        for begin in range(0, len(rows), size):
+            yield [_simplify_texts(row, texts) for row in rows[begin : begin + size]]
+
+    return Table("query", columns, read)
+
+
+def _find_kind(cells: Sequence[Any]) -> str:
+    types = {type(cell) for cell in cells if cell is not None}
+    if types == {bool}:
+        return "bool"
+    if types == {int}:
+        return "int"
+    return "float" if types and types <= {int, float, Decimal} else "text"
+
+
+def _simplify_texts(row: Sequence[Any], places: Sequence[int]) -> list[Any]:
+    cells = [float(cell) if isinstance(cell, Decimal) else cell for cell in row]
+    for place in places:
+        cell = cells[place]
+        cells[place] = cell if cell is None or isinstance(cell, str) else str(convert_for_json(cell))
+    return cells
+
+
+def import_library(name: str) -> Any:
+    """Return a library that comes with the extra `analysis`.
+
+    Raises:
+        SettingsError: it is not installed.
+    """
+    from importlib import import_module  # noqa: PLC0415
+
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        raise SettingsError(f"{name} is not installed: pip install 'socialcrawl[analysis]'.") from error
+
+
+def make_columns(columns: Mapping[str, tuple[str, str]]) -> list[TableColumn]:
+    """Return columns from (kind, meaning) by name."""
+    return [TableColumn(name, kind, meaning) for name, (kind, meaning) in columns.items()]
+
+
+def _format_cell(cell: Any) -> str:
+    text = "" if cell is None else str(cell)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}\u2026"

@@ -1,0 +1,290 @@
+"""A database of campaigns, opened for reading."""
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import orjson
+
+from socialcrawl.api.data_tables import Table, make_columns, make_query_table
+from socialcrawl.api.network import Network
+from socialcrawl.api.text_report import TextReport
+from socialcrawl.crawls.base import ReportRequest
+from socialcrawl.crawls.reporting import explain
+from socialcrawl.engine.clock import SystemClock
+from socialcrawl.exporters.datasheet import render_page
+from socialcrawl.exporters.export import make_datasheet
+from socialcrawl.exporters.selection import open_selection
+from socialcrawl.render.campaign_report import collect_values, read_report, show
+from socialcrawl.render.console import render_text
+from socialcrawl.render.explanation import collect_explanation, show_explanation
+from socialcrawl.storage.database.address import DatabaseAddress, parse_address
+from socialcrawl.storage.database.health import open_readable
+from socialcrawl.storage.database.readonly import run_query
+from socialcrawl.storage.queries.streams import stream_rows
+from socialcrawl.storage.queries.summary import find_campaign, list_campaigns
+from socialcrawl.storage.queries.traces import CampaignTraces
+from socialcrawl.text.wording import parse_seconds
+
+COUNTED = "when it was last read"
+
+
+class TableDefinition(NamedTuple):
+    """A table of the Python API: its columns, as (kind, meaning) by name, and its SELECT."""
+
+    columns: Mapping[str, tuple[str, str]]
+    sql: str
+
+
+POSTS = TableDefinition(
+    {
+        "id": ("text", "the platform's own id of the post"),
+        "author": ("text", "username as last shown, or the platform's id where no name is known"),
+        "author_id": ("text", "the platform's own id of the author"),
+        "created_at": ("time", "when it was posted"),
+        "text": ("text", "full text; reposts are cut by the platform"),
+        "lang": ("text", "language as the platform guesses it (BCP 47)"),
+        "occurrences": ("int", "occurrences of the campaign's topic in it; 0: it does not match"),
+        "conversation_id": ("text", "id of the post that began the conversation"),
+        "reply_to": ("text", "id of the post it replies to"),
+        "repost_of": ("text", "id of the post it reposts"),
+        "quote_of": ("text", "id of the post it quotes"),
+        "hashtags": ("list", "hashtags, without #"),
+        "urls": ("list", "links, expanded"),
+        "likes": ("int", f"likes {COUNTED}"),
+        "replies": ("int", f"replies {COUNTED}"),
+        "reposts": ("int", f"reposts {COUNTED}"),
+        "quotes": ("int", f"quotes {COUNTED}"),
+        "bookmarks": ("int", f"bookmarks {COUNTED}"),
+        "views": ("int", f"views {COUNTED}"),
+        "fetched_at": ("time", "when it was first fetched"),
+    },
+    """select p.id, coalesce(a.username, a.platform_id), a.platform_id, p.created_at, p.text, p.lang,
+  coalesce(h.occurrences, 0), p.conversation_id, p.reply_to, p.repost_of, p.quote_of, p.hashtags, p.urls,
+  p.likes, p.replies, p.reposts, p.quotes, p.bookmarks, p.views, p.fetched_at
+from post p join account a on a.node = p.author
+left join hit h on h.post = p.id and h.campaign = :number
+where :on_topic = 0 or h.occurrences is not null
+order by p.created_at, p.id""",
+)
+ACCOUNTS = TableDefinition(
+    {
+        "place": ("int", "1 for the most relevant; of equals the one that was read first"),
+        "account": ("text", "username as last shown, or the platform's id where no name is known"),
+        "account_id": ("text", "the platform's own id of the account"),
+        "display_name": ("text", "name in the profile"),
+        "relevance": ("float", "beta = 1 + ln(occurrences); in a sample 1: on topic"),
+        "occurrences": ("int", "occurrences of the topic in the posts that were read"),
+        "posts": ("int", "posts that were read"),
+        "act": ("text", "seed, expand, walk or import: how the account came to be read"),
+        "step": ("int", "number of accounts read after the seeds, this one included; missing for seeds and imports"),
+        "read_at": ("time", "when its last page arrived"),
+        "followers": ("int", "followers, where the profile is known"),
+    },
+    """select t.place, t.account, a.platform_id, t.display_name, t.relevance, t.occurrences, t.posts, t.act, t.step,
+  t.read_at, t.followers
+from top_account t join account a on a.node = t.node where t.campaign = :name and t.place <= :top order by t.place""",
+)
+SCORE_CURVE = TableDefinition(
+    {
+        "step": ("int", "number of accounts read after the seeds, this one included"),
+        "account": ("text", "username as last shown, or the platform's id where no name is known"),
+        "value": ("float", "relevance of this account; 0 where it could not be read"),
+        "relevance": ("float", "relevance of all steps so far, without the seeds"),
+        "requests": ("int", "requests sent so far, those of seeds and searches included"),
+        "dollars": ("float", "their price by the price table"),
+        "finished_at": ("time", "when its last page arrived"),
+    },
+    """select step, account, coalesce(value, 0.0), relevance, requests, dollars, finished_at from campaign_progress
+where campaign = :name and step is not null and finished_at is not null order by n""",
+)
+CAMPAIGNS = TableDefinition(
+    {
+        "campaign": ("text", "name of the campaign"),
+        "platform": ("text", "x, bluesky, mastodon, web, or one that a plug-in adds"),
+        "created_at": ("time", "when it first ran"),
+        "posts_on_topic": ("int", "posts that match its topic"),
+        "accounts_read": ("int", "accounts whose posts were read"),
+        "requests": ("int", "requests sent"),
+        "dollars": ("float", "their price by the price table"),
+    },
+    """select c.name, c.platform, c.created_at,
+  (select count(*) from hit h where h.campaign = c.id),
+  (select count(distinct o.node) from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
+    where o.campaign = c.id and o.node >= 0 and o.missing is null
+    and p.act in ('seed', 'expand', 'recrawl', 'walk', 'import')),
+  (select count(*) from request r where r.campaign = c.id and coalesce(r.kind, '') <> 'held'),
+  (select coalesce(sum(coalesce(r.cost, r.most)), 0) from request r where r.campaign = c.id) / 100000.0
+from campaign c order by c.id""",
+)
+
+
+def open_dataset(place: "str | os.PathLike[str]") -> "Dataset":
+    """Open a database for reading.
+
+    An older schema is brought up to date first, as every command does. A campaign may run at the same time.
+
+    Args:
+        place: an SQLite file, or `postgresql://USER@HOST/NAME`.
+
+    Raises:
+        StoreError: it is not there, or no database of socialcrawl.
+    """
+    return Dataset(parse_address(os.fspath(place)) if isinstance(place, str) else Path(place))
+
+
+class Dataset:
+    """A database of campaigns, opened for reading: nothing here changes it.
+
+    Use it in a `with` statement, or close it. Where `campaign` is asked for, None stands for the newest.
+    """
+
+    def __init__(self, place: DatabaseAddress) -> None:
+        self._place = place
+        self._stack = ExitStack()
+        self._connection = self._stack.enter_context(open_readable(place))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Dataset {self._place}>"
+
+    def close(self) -> None:
+        """Close the database."""
+        self._stack.close()
+
+    @property
+    def campaigns(self) -> list[str]:
+        """The names of its campaigns, oldest first."""
+        return [name for _, name in list_campaigns(self._connection)]
+
+    def list_campaigns(self) -> Table:
+        """Return a table with one row a campaign: what it found and what it cost."""
+        return self._make_table("campaigns", CAMPAIGNS, {})
+
+    def posts(self, *, on_topic: bool = False, campaign: str | None = None) -> Table:
+        """Return the posts, oldest first.
+
+        Args:
+            on_topic: only posts that match the topic of the campaign; else all posts of the database.
+            campaign: whose topic counts.
+
+        Raises:
+            StoreError: there is no such campaign.
+        """
+        number, _ = find_campaign(self._connection, campaign)
+        return self._make_table("posts", POSTS, {"number": number, "on_topic": int(on_topic)})
+
+    def accounts(self, top: int | None = None, *, campaign: str | None = None) -> Table:
+        """Return the accounts that were read and speak of the topic, the most relevant first.
+
+        Args:
+            top: how many; None: all.
+            campaign: its name.
+
+        Raises:
+            StoreError: there is no such campaign.
+        """
+        _, name = find_campaign(self._connection, campaign)
+        return self._make_table("accounts", ACCOUNTS, {"name": name, "top": 2**62 if top is None else top})
+
+    def score_curve(self, *, campaign: str | None = None) -> Table:
+        """Return the relevance that a campaign had found after each step.
+
+        Raises:
+            StoreError: there is no such campaign.
+        """
+        _, name = find_campaign(self._connection, campaign)
+        return self._make_table("score_curve", SCORE_CURVE, {"name": name})
+
+    def network(self, *, on_topic: bool = False, campaign: str | None = None) -> Network:
+        """Return who mentions whom, as a campaign read it, without mentions of oneself.
+
+        Args:
+            on_topic: only mentions in posts that match the topic.
+            campaign: its name.
+
+        Raises:
+            StoreError: there is no such campaign.
+        """
+        number, name = find_campaign(self._connection, campaign)
+        return Network(self._connection, number, name, on_topic=on_topic)
+
+    def sql(self, query: str, *, timeout: str = "30s") -> Table:
+        """Return the answer to one SELECT, held in memory; docs/reference/schema.md has the tables and views.
+
+        Args:
+            query: the SELECT.
+            timeout: the longest time that the database works on it, as "30s" or "5m".
+
+        Raises:
+            StoreError: the query is wrong, would change something, or takes too long.
+        """
+        with run_query(self._place, query, parse_seconds(timeout), time.monotonic) as (names, rows):
+            return make_query_table(names, [*rows])
+
+    def report(self, *, campaign: str | None = None, top: int = 15) -> TextReport:
+        """Return what a campaign found and what it took, as `socialcrawl report` shows it.
+
+        Args:
+            campaign: its name.
+            top: the number of accounts to list.
+
+        Raises:
+            StoreError: there is no such campaign.
+        """
+        wanted = ReportRequest(top, SystemClock().now())
+        found = read_report(self._connection, campaign, wanted)
+        return TextReport(render_text(lambda console: show(console, found)), collect_values(found))
+
+    def explain(self, user: str, *, campaign: str | None = None, top: int = 10) -> TextReport:
+        """Return why a campaign read an account or did not, as `socialcrawl explain` shows it.
+
+        Args:
+            user: a username or id.
+            campaign: its name.
+            top: the number of links to the account to list.
+
+        Raises:
+            StoreError: there is no such campaign.
+            SettingsError: the campaign does not know the account.
+        """
+        trace = explain(CampaignTraces(self._connection), user, campaign)
+        text = render_text(lambda console: show_explanation(trace, console, top))
+        return TextReport(text, collect_explanation(trace))
+
+    def datasheet(self, *, campaign: str | None = None) -> TextReport:
+        """Return how the data came about, for publication, as an export writes it.
+
+        Raises:
+            StoreError: there is no such campaign.
+        """
+        with open_selection(self._connection, campaign) as choice:
+            values = make_datasheet(choice, None, SystemClock().now())
+        return TextReport(render_page({**values, "files": []}), values)
+
+    def _make_table(self, name: str, definition: TableDefinition, parameters: Mapping[str, Any]) -> Table:
+        lists = [place for place, (kind, _) in enumerate(definition.columns.values()) if kind == "list"]
+
+        def read(size: int) -> Iterator[Sequence[Sequence[Any]]]:
+            for rows in stream_rows(self._connection, definition.sql, parameters, size):
+                yield [_parse_lists(row, lists) for row in rows] if lists else rows
+
+        return Table(name, make_columns(definition.columns), read)
+
+
+def _parse_lists(row: Sequence[Any], places: Sequence[int]) -> list[Any]:
+    cells = list(row)
+    for place in places:
+        cells[place] = None if cells[place] is None else orjson.loads(cells[place])
+    return cells

@@ -1,0 +1,246 @@
+"""Known graphs, and crawls replayed on them: which estimator suits a topic, before a request is sent."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.api.data_tables import Table, import_library, make_columns
+from socialcrawl.crawls.collect.estimators import Estimator
+from socialcrawl.errors import SettingsError
+from socialcrawl.graph.known_graph import KnownGraph
+from socialcrawl.graph.relevance import Topic
+from socialcrawl.lab import graphs
+from socialcrawl.lab.graphs.csr_links import gather_links
+from socialcrawl.lab.grid import draw_seed_sets
+from socialcrawl.lab.post_table import read_posts
+from socialcrawl.lab.simulation import ReplaySetup
+from socialcrawl.lab.simulation import simulate as replay
+
+if TYPE_CHECKING:
+    import networkx as nx
+    from matplotlib.axes import Axes
+
+Location = str | os.PathLike[str]
+SCORES = {
+    "estimator": ("text", "name of the estimator"),
+    "seed_set": ("int", "number of the set of seeds, from 0"),
+    "step": ("int", "number of accounts read after the seeds"),
+    "score": ("float", "relevance of all steps so far, without the seeds"),
+}
+
+
+class Graph:
+    """A graph that is known as a whole: accounts with their relevance, links with their weights.
+
+    Make one with `from_posts`, `from_edges`, `from_networkx` or `read`.
+
+    Attributes:
+        known: its arrays; see `socialcrawl.graph.known_graph.KnownGraph`.
+    """
+
+    def __init__(self, known: KnownGraph) -> None:
+        self.known = known
+
+    @classmethod
+    def read(cls, path: Location) -> Self:
+        """Return a graph that `socialcrawl lab graph` or `write` wrote.
+
+        Raises:
+            SettingsError: it cannot be read.
+        """
+        return cls(graphs.read(Path(path)))
+
+    @classmethod
+    def from_posts(cls, path: Location, keywords: Sequence[str]) -> Self:
+        """Return the graph of authors and whom they mention (Gouriten et al., section 2.3).
+
+        Args:
+            path: Parquet, CSV or JSON lines with author, created_at, text, optionally id, mentions, reply_to, lang.
+            keywords: what the topic is about: words, phrases, prefixes (`modul*`), #hashtags, @names, links.
+
+        Raises:
+            PostsFileError: the file cannot be read.
+            SettingsError: a keyword is not usable.
+        """
+        if isinstance(keywords, str):
+            raise SettingsError(f"keywords are a list: write [{keywords!r}].")
+        return cls(graphs.build_mention_graph(read_posts(Path(path)), Topic(tuple(keywords))))
+
+    @classmethod
+    def from_edges(cls, path: Location, values: Location | Mapping[str, float] | None = None) -> Self:
+        """Return the graph of a list of edges; parallel edges make one link.
+
+        Args:
+            path: .parquet or .csv with two columns of names, optionally a third of weights; any other file is text.
+            values: relevance by name, or a file of it; None: 1 for every account.
+
+        Raises:
+            SettingsError: a file cannot be read, or a number is out of range.
+        """
+        given = values if values is None or isinstance(values, Mapping) else Path(values)
+        return cls(graphs.build_edge_graph(Path(path), given))
+
+    @classmethod
+    def from_networkx(cls, graph: "nx.Graph[Any]", value: str = "relevance", weight: str = "alpha") -> Self:
+        """Return the graph of a networkx graph; each undirected edge leads both ways.
+
+        Args:
+            graph: its nodes may be of any type, and are called by `str`. Links to oneself are left out.
+            value: the attribute of nodes with their relevance; a node without it has 0.
+            weight: the attribute of edges with their weight; an edge without it has 1.
+
+        Raises:
+            SettingsError: a number is negative or not finite, or two nodes have the same name.
+        """
+        names = [str(node) for node in graph.nodes]
+        if len(set(names)) < len(names):
+            raise SettingsError("Two nodes of the graph have the same name: rename them with networkx.relabel_nodes.")
+        place = {node: number for number, node in enumerate(graph.nodes)}
+        ends = [(place[a], place[b], data.get(weight, 1.0)) for a, b, data in graph.edges(data=True) if a != b]
+        if not graph.is_directed():
+            ends += [(b, a, alpha) for a, b, alpha in ends]
+        ends.sort(key=lambda edge: edge[0])  # a stable sort: a node's links stay in their order
+        source = np.array([edge[0] for edge in ends], np.int64)
+        target = np.array([edge[1] for edge in ends], np.int64)
+        alpha = np.array([edge[2] for edge in ends], np.float64)
+        indptr, indices, sums = gather_links(range(len(names)), len(names), source, target, alpha)
+        beta = np.array([data.get(value) or 0.0 for _, data in graph.nodes(data=True)], np.float64)
+        return cls(graphs.check_graph(KnownGraph(indptr, indices, sums, beta, names)))
+
+    def write(self, folder: Location) -> None:
+        """Write the graph into a new folder, as `socialcrawl simulate --graph` reads it."""
+        graphs.write(self.known, Path(folder))
+
+    def __repr__(self) -> str:
+        relevant = int(np.count_nonzero(self.known.beta))
+        return f"<Graph: {self.known.size:,} accounts, {relevant:,} of them relevant, {self.known.links:,} links>"
+
+
+@dataclass(frozen=True)
+class SimulationResult:
+    """The curves of replayed crawls.
+
+    Attributes:
+        curves: float64[sets of seeds, steps] by estimator: the score after each step, without the seeds'; where no
+            account was left to read, it stays as it was.
+    """
+
+    curves: Mapping[str, NDArray[np.float64]]
+
+    def compare(self) -> Table:
+        """Return a table with one row an estimator: mean, standard deviation, lowest and highest score at the end."""
+        columns = {
+            "estimator": ("text", "name of the estimator"),
+            "mean": ("float", "mean score of the sets of seeds after the last step"),
+            "sd": ("float", "their standard deviation; missing for a single set"),
+            "lowest": ("float", "the lowest of them"),
+            "highest": ("float", "the highest of them"),
+            "seed_sets": ("int", "number of sets of seeds"),
+        }
+        rows = []
+        for name, curves in self.curves.items():
+            last = curves[:, -1]
+            spread = float(last.std(ddof=1)) if len(last) > 1 else None
+            rows.append((name, float(last.mean()), spread, float(last.min()), float(last.max()), len(last)))
+        rows.sort(key=lambda row: (-row[1], row[0]))
+        return Table("comparison", make_columns(columns), lambda size: _slice_rows(rows, size))
+
+    def scores(self) -> Table:
+        """Return a table with one row an estimator, set of seeds and step."""
+        rows = [
+            (name, number, step, float(score))
+            for name, curves in self.curves.items()
+            for number, curve in enumerate(curves)
+            for step, score in enumerate(curve, 1)
+        ]
+        return Table("scores", make_columns(SCORES), lambda size: _slice_rows(rows, size))
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the mean curve of each estimator, and the band from the lowest to the highest; return the axes.
+
+        Args:
+            ax: matplotlib axes to draw on; None: new ones.
+        """
+        if ax is None:
+            ax = import_library("matplotlib.pyplot").subplots()[1]
+        for name, curves in self.curves.items():
+            steps = np.arange(1, curves.shape[1] + 1)
+            (line,) = ax.plot(steps, curves.mean(axis=0), label=name)
+            if len(curves) > 1:
+                ax.fill_between(
+                    steps, curves.min(axis=0), curves.max(axis=0), color=line.get_color(), alpha=0.15, linewidth=0
+                )
+        ax.set_xlabel("accounts read after the seeds")
+        ax.set_ylabel("relevance found")
+        ax.legend(frameon=False)
+        return ax
+
+
+def simulate(
+    graph: Graph,
+    estimators: Sequence[str | Estimator | type[Estimator]],
+    *,
+    steps: int,
+    seeds: int = 10,
+    seeds_per_set: int = 20,
+    seed: int = 1,
+    strategy: str = "greedy",
+    refresh_rate: int = 1,
+) -> SimulationResult:
+    """Replay crawls on a known graph, with the loop and the crawl that run live.
+
+    Args:
+        graph: the graph.
+        estimators: names (`oracle` knows the truth), classes, or objects, of which each replay gets a copy.
+        steps: accounts to read after the seeds, at least 1.
+        seeds: the number of sets of seeds, at least 1; each is replayed by every estimator.
+        seeds_per_set: accounts of a set, drawn among those of relevance above 0.
+        seed: of the draws.
+        strategy: greedy, altered-greedy or proportional.
+        refresh_rate: accounts picked between two estimates (r of Algorithm 1).
+
+    Raises:
+        SettingsError: a name is not known, a number is out of range, or the graph has too few relevant accounts.
+    """
+    if not estimators or isinstance(estimators, str):
+        raise SettingsError("estimators are a list of names, classes or objects: name at least one.")
+    sets = draw_seed_sets(graph.known, seeds, seeds_per_set, seed)
+    curves: dict[str, NDArray[np.float64]] = {}
+    for one in estimators:
+        name = one if isinstance(one, str) else _find_name(one)
+        if name in curves:
+            raise SettingsError(f"The estimator {name} is named twice.")
+        setup = ReplaySetup(
+            one if isinstance(one, str) else "random", steps, strategy=strategy, refresh_rate=refresh_rate, seed=seed
+        )
+        make = None if isinstance(one, str) else _make_maker(one)
+        curves[name] = np.array([replay(graph.known, chosen, setup, make).curve for chosen in sets])
+    return SimulationResult(curves)
+
+
+def _find_name(estimator: Estimator | type[Estimator]) -> str:
+    """Return what an estimator of one's own is called: its attribute `name`, or the name of its class."""
+    own = estimator if isinstance(estimator, type) else type(estimator)
+    return str(getattr(estimator, "name", own.__name__))
+
+
+def _make_maker(estimator: Estimator | type[Estimator]) -> Callable[[], Estimator]:
+    """Return what makes a fresh estimator for each replay.
+
+    Raises:
+        SettingsError: it has no method `score`.
+    """
+    if not callable(getattr(estimator, "score", None)):
+        raise SettingsError(f"{estimator!r} is no estimator: give a name, or an object with a method score.")
+    return estimator if isinstance(estimator, type) else lambda: deepcopy(estimator)
+
+
+def _slice_rows(rows: Sequence[Sequence[Any]], size: int) -> Iterator[Sequence[Sequence[Any]]]:
+    for begin in range(0, len(rows), size):
+        yield rows[begin : begin + size]

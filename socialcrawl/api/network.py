@@ -1,0 +1,116 @@
+"""Who mentions whom, as a network for analysis."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from socialcrawl.api.data_tables import Table, import_library, make_columns
+from socialcrawl.storage.database.connection import Opened
+from socialcrawl.storage.queries.streams import stream_rows
+
+if TYPE_CHECKING:
+    import igraph
+    import networkx as nx
+    import pandas as pd
+
+SIZE = 10_000  # rows that are read together
+EDGES = """select source_node, target_node, max(posts), max(alpha), min(first_at), max(last_at) from mention_network
+where campaign = :name and (:on_topic = 0 or alpha > 0)
+group by source_node, target_node order by source_node, target_node"""
+NODES = """select a.node, coalesce(a.username, a.platform_id), a.platform_id, o.value, o.occurrences
+from account a left join (select node, max(n) as n from outcome where campaign = :number and missing is null
+  group by node) last on last.node = a.node
+left join outcome o on o.campaign = :number and o.n = last.n
+where a.node in (select source_node from mention_network where campaign = :name and (:on_topic = 0 or alpha > 0)
+  union select target_node from mention_network where campaign = :name and (:on_topic = 0 or alpha > 0))
+order by a.node"""
+NODE_COLUMNS = {
+    "account": ("text", "name of the node: username as last shown, or the platform's id; a number tells equals apart"),
+    "account_id": ("text", "the platform's own id"),
+    "collected": ("bool", "whether its posts were read"),
+    "relevance": ("float", "1 + ln(occurrences), 0 without any; missing: its posts were not read"),
+    "occurrences": ("int", "occurrences of the topic in its posts"),
+}
+EDGE_COLUMNS = {
+    "source": ("text", "who mentions"),
+    "target": ("text", "who is mentioned"),
+    "posts": ("int", "posts in the database in which the source mentions the target"),
+    "alpha": ("float", "1 + ln(occurrences of the topic in these posts), 0 without any"),
+    "first_at": ("time", "when the first of these posts was written"),
+    "last_at": ("time", "when the last of these posts was written"),
+}
+
+
+class Network:
+    """The directed network of mentions of a campaign, without mentions of oneself.
+
+    Attributes:
+        nodes: a table of the accounts.
+        edges: a table of who mentions whom.
+    """
+
+    def __init__(self, connection: Opened, number: int, name: str, *, on_topic: bool) -> None:
+        self._connection = connection
+        self._parameters: Mapping[str, Any] = {"number": number, "name": name, "on_topic": int(on_topic)}
+        self._labels: dict[int, str] | None = None
+        self.nodes = Table("nodes", make_columns(NODE_COLUMNS), self._read_nodes)
+        self.edges = Table("edges", make_columns(EDGE_COLUMNS), self._read_edges)
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return the edges as a pandas data frame."""
+        return self.edges.to_pandas()
+
+    def to_networkx(self) -> "nx.DiGraph[str]":
+        """Return a networkx `DiGraph`, whose nodes are account names.
+
+        Nodes have the attributes account_id, collected, relevance and occurrences; edges weight (posts), alpha,
+        first_at and last_at. What is unknown is left out, as GEXF and GraphML have no missing values.
+        """
+        graph = import_library("networkx").DiGraph()
+        for node in self.nodes:
+            graph.add_node(node.pop("account"), **_drop_missing(node))
+        for edge in self.edges:
+            graph.add_edge(edge.pop("source"), edge.pop("target"), weight=edge.pop("posts"), **_drop_missing(edge))
+        return graph
+
+    def to_igraph(self) -> "igraph.Graph":
+        """Return a directed igraph `Graph`, whose vertices and edges have the columns of `nodes` and `edges`."""
+        nodes, edges = list(self.nodes), list(self.edges)
+        graph = import_library("igraph").Graph(directed=True)
+        place = {node["account"]: number for number, node in enumerate(nodes)}
+        graph.add_vertices(len(nodes))
+        for name in NODE_COLUMNS:
+            graph.vs["name" if name == "account" else name] = [node[name] for node in nodes]
+        graph.add_edges([(place[edge["source"]], place[edge["target"]]) for edge in edges])
+        for name in ("posts", "alpha", "first_at", "last_at"):
+            graph.es["weight" if name == "posts" else name] = [edge[name] for edge in edges]
+        return graph
+
+    def __repr__(self) -> str:
+        return "<Network of mentions>"
+
+    def _read_nodes(self, size: int) -> Iterator[Sequence[Sequence[Any]]]:
+        labels = self._find_labels()
+        for rows in stream_rows(self._connection, NODES, self._parameters, size):
+            yield [(labels[row[0]], row[2], row[3] is not None, row[3], row[4]) for row in rows]
+
+    def _read_edges(self, size: int) -> Iterator[Sequence[Sequence[Any]]]:
+        labels = self._find_labels()
+        for rows in stream_rows(self._connection, EDGES, self._parameters, size):
+            yield [(labels[row[0]], labels[row[1]], *row[2:]) for row in rows]
+
+    def _find_labels(self) -> dict[int, str]:
+        """Return the name of each node, all different: names are given anew on platforms."""
+        if self._labels is None:
+            names = {
+                row[0]: str(row[1])
+                for rows in stream_rows(self._connection, NODES, self._parameters, SIZE)
+                for row in rows
+            }
+            seen = Counter(names.values())
+            self._labels = {node: name if seen[name] == 1 else f"{name} #{node}" for node, name in names.items()}
+        return self._labels
+
+
+def _drop_missing(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in attributes.items() if value is not None}

@@ -1,1 +1,0 @@
-"""Tables, charts and text for the terminal. Pure: values in, renderables out."""

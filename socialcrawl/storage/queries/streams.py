@@ -1,0 +1,24 @@
+"""Rows of a query in SQL, streamed: memory does not grow with the answer."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, text
+
+from socialcrawl.storage.queries.row_values import join_transaction
+
+
+def stream_rows(
+    connection: Connection, sql: str, parameters: Mapping[str, Any], size: int
+) -> Iterator[Sequence[Sequence[Any]]]:
+    """Yield the rows of a query, at most `size` at a time.
+
+    Args:
+        connection: the database.
+        sql: a SELECT; `:name` stands for a parameter.
+        parameters: their values.
+        size: at least 1.
+    """
+    with join_transaction(connection):
+        rows = connection.execute(text(sql).execution_options(yield_per=size), parameters)
+        yield from rows.partitions()
