@@ -6,6 +6,7 @@
       - StoreError        the database cannot be used (newer schema, full disk, locked)
           - HeldError     another process runs the campaign or uses the token
       - SourceError       the platform refuses the work (token, access, vocabulary)
+      - PluginError       what another package adds breaks its contract
       - MockError         the mock server cannot start (port in use)
 
 Every message says what is wrong and what to do next; the command line prints it without a traceback.
@@ -35,6 +36,10 @@ class HeldError(StoreError):
 
 class SourceError(SocialcrawlError):
     """The platform refuses to answer in a way that asking again cannot fix."""
+
+
+class PluginError(SocialcrawlError):
+    """What another package adds failed or broke its contract; the message names it, the method and the cause."""
 
 
 class MockError(SocialcrawlError):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from socialcrawl.campaign.credentials import CampaignAccess, open_access
+from socialcrawl.campaign.guarded_wire import GuardedWire
 from socialcrawl.campaign.plan import THREADS, Plan, make_plan
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.campaign.siblings import Siblings, unite
@@ -26,6 +27,7 @@ from socialcrawl.engine.protocols import Crawl, Source, Watcher
 from socialcrawl.errors import HeldError
 from socialcrawl.platforms.base import Keys, Wired
 from socialcrawl.platforms.excluding import ExcludingSource
+from socialcrawl.platforms.facts import PLATFORMS
 from socialcrawl.platforms.focusing import FocusedSource
 from socialcrawl.platforms.look_ups import LookAhead
 from socialcrawl.ratelimit.batch_size import choose_batch_size, find_planning_latency
@@ -293,7 +295,9 @@ def _make_planner(plan: Plan, allowed: CampaignAccess, member: Membership) -> Wi
 
 def make_wire(plan: Plan, allowed: CampaignAccess, now: Callable[[], float]) -> Wired:
     """Return the wire of a campaign, with its tokens; `now` is the clock."""
-    return plan.platform.wire(plan.terms, Keys(allowed.secrets, make_state_folder), now)
+    wire = plan.platform.wire(plan.terms, Keys(allowed.secrets, make_state_folder), now)
+    name = plan.platform.facts.name
+    return GuardedWire(wire, name, now) if PLATFORMS.is_added(name) else wire
 
 
 def _open_store(plan: Plan, allowed: CampaignAccess, now: float, *, change: bool) -> tuple[SqlStore, Lease]:

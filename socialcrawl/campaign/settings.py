@@ -192,7 +192,8 @@ class Settings(Section):
             chosen["seeds"]["lists"] = values["seeds"]["lists"]
         chosen["crawl"] = {key: values["crawl"][key] for key in ("estimator", "switch_after", "start")}
         # Older campaigns have the defaults.
-        later = ("strategy", "q", "zeta", "control", "nr_d", "features", "regressor", "links")
+        later = ("strategy", "q", "zeta", "control", "nr_d", "features", "regressor", "links", "estimator_options",
+                 "strategy_options")  # fmt: skip
         plain = CrawlSection().model_dump(mode="json")
         chosen["crawl"] |= {key: values["crawl"][key] for key in later if values["crawl"][key] != plain[key]}
         chosen["source"] = {key: values["source"][key] for key in ("platform", "pages_per_user")}

@@ -36,9 +36,9 @@ def offer_estimators() -> dict[str, Any]:
 
 
 def _list_estimators() -> Sequence[str]:
-    from socialcrawl.crawls.collect.estimators.registry import NAMES  # noqa: PLC0415 - imports NumPy
+    from socialcrawl.crawls.collect.estimators.registry import ESTIMATORS  # noqa: PLC0415 - imports NumPy
 
-    return NAMES
+    return ESTIMATORS.list_names()
 
 
 def _complete(list_names: Callable[[], Sequence[str]]) -> Callable[[str], list[str]]:

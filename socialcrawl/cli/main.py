@@ -49,6 +49,13 @@ def main() -> None:
     except BrokenPipeError:
         close_errors()  # whoever read us has gone; the interpreter would complain about it on its way out
         sys.exit(1)
+    except Exception as error:
+        from socialcrawl.system.plugins import explain_failure  # noqa: PLC0415
+
+        if not (why := explain_failure(error)):
+            raise
+        write_error(f"error: {why}")
+        sys.exit(1)
 
 
 def _fail(error: SocialcrawlError, code: int) -> None:
@@ -98,7 +105,8 @@ def _options(
     """Set the options that all commands share."""
 
 
-KIND = offer("collect|track|refresh|sample", "socialcrawl.kinds")
+STRATEGY = offer("greedy|altered-greedy|proportional", "socialcrawl.strategies")
+KIND = offer("collect|track|refresh|sample", "socialcrawl.crawl_kinds")
 PLATFORM = offer("x|bluesky|mastodon|web", "socialcrawl.platforms")
 Yes = Annotated[bool, typer.Option("-y", "--yes", help="Accept the maximum cost without asking (see confirm_above).")]
 
@@ -280,7 +288,7 @@ def simulate(
     seed_least: Annotated[float, typer.Option(help="Draw seeds among nodes with a value above this.")] = 0.0,
     strategy: Annotated[
         list[str] | None,
-        typer.Option(help="How to pick. Default: greedy. Repeatable.", **offer("greedy|altered-greedy|proportional")),
+        typer.Option(help="How to pick. Default: greedy. Repeatable.", **STRATEGY),
     ] = None,
     refresh_rate: Annotated[
         list[int] | None, typer.Option(min=1, help="Nodes picked per batch (r). Default: 1. Repeatable.")

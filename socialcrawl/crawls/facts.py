@@ -6,7 +6,7 @@ from socialcrawl.campaign.sections.values import Section
 from socialcrawl.crawls.refresh.section import RefreshSection
 from socialcrawl.crawls.sample.section import SampleSection
 from socialcrawl.crawls.track.section import TrackSection
-from socialcrawl.system.plugins import PluginGroup
+from socialcrawl.system.plugins import PluginGroup, make_facts_check
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ COLLECT = KindFacts(
     topical=True,
     crawl=(
         "estimator", "switch_after", "start", "strategy", "q", "zeta", "control", "nr_d", "features", "regressor",
-        "shadows",
+        "estimator_options", "strategy_options", "shadows",
     ),
 )  # fmt: skip
 TRACK = KindFacts(
@@ -73,7 +73,13 @@ SAMPLE = KindFacts(
 DEFAULT = COLLECT
 """The kind of campaign files that name none."""
 BUILT_IN = {facts.name: facts for facts in (COLLECT, TRACK, REFRESH, SAMPLE)}
-KINDS = PluginGroup("socialcrawl.kinds", "kind of campaign", tuple(BUILT_IN))
+KINDS = PluginGroup(
+    "socialcrawl.crawl_kinds",
+    "kind of campaign",
+    tuple(BUILT_IN),
+    make_facts_check(KindFacts),
+    earlier="socialcrawl.kinds",
+)
 """The kinds of campaigns; another package adds a `crawls.base.CrawlKind`."""
 
 

@@ -5,6 +5,7 @@ from functools import cache
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.base import CrawlKind
 from socialcrawl.crawls.facts import COLLECT, KINDS, REFRESH, SAMPLE, TRACK
+from socialcrawl.errors import SettingsError
 
 
 @cache
@@ -12,7 +13,7 @@ def find_kind(name: str) -> CrawlKind:
     """Return the kind of campaign called `name`. Its libraries are loaded now.
 
     Raises:
-        SettingsError: there is no such kind.
+        SettingsError: there is no such kind, or the object of that name is none.
     """
     if name == COLLECT.name:
         from socialcrawl.crawls.collect.kind import CollectKind  # noqa: PLC0415 - each kind has libraries of its own
@@ -30,7 +31,9 @@ def find_kind(name: str) -> CrawlKind:
         from socialcrawl.crawls.sample.kind import SampleKind  # noqa: PLC0415 - as above
 
         return SampleKind()
-    kind: CrawlKind = KINDS.load(name)
+    kind = KINDS.load(name)
+    if not isinstance(kind, CrawlKind):
+        raise SettingsError(f"The kind of campaign {name!r} is a {type(kind).__name__}, which is no CrawlKind.")
     return kind
 
 

@@ -13,7 +13,7 @@ from socialcrawl.platforms.bluesky import identifiers as bluesky
 from socialcrawl.platforms.mastodon import identifiers as mastodon
 from socialcrawl.platforms.web import identifiers as web
 from socialcrawl.platforms.x import identifiers as x
-from socialcrawl.system.plugins import PluginGroup
+from socialcrawl.system.plugins import PluginGroup, make_facts_check
 
 
 def has_no_tokens(word: str, section: str) -> bool:
@@ -193,7 +193,7 @@ WEB = PlatformFacts(
 DEFAULT = X
 """The platform of campaign files that name none."""
 BUILT_IN = {facts.name: facts for facts in (X, BLUESKY, MASTODON, WEB)}
-PLATFORMS = PluginGroup("socialcrawl.platforms", "platform", tuple(BUILT_IN))
+PLATFORMS = PluginGroup("socialcrawl.platforms", "platform", tuple(BUILT_IN), make_facts_check(PlatformFacts))
 """The platforms; another package adds a `platforms.base.Platform`."""
 
 

@@ -3,6 +3,7 @@
 from functools import cache
 
 from socialcrawl.campaign.settings import Settings
+from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.base import Platform
 from socialcrawl.platforms.facts import BLUESKY, MASTODON, PLATFORMS, WEB, X
 
@@ -12,7 +13,7 @@ def find_platform(name: str) -> Platform:
     """Return the platform called `name`. Its libraries are loaded now.
 
     Raises:
-        SettingsError: there is no such platform.
+        SettingsError: there is no such platform, or the object of that name is none.
     """
     if name == X.name:
         from socialcrawl.platforms.x.platform import XPlatform  # noqa: PLC0415 - each platform has libraries of its own
@@ -30,7 +31,9 @@ def find_platform(name: str) -> Platform:
         from socialcrawl.platforms.web.platform import WebPlatform  # noqa: PLC0415 - as above
 
         return WebPlatform()
-    platform: Platform = PLATFORMS.load(name)
+    platform = PLATFORMS.load(name)
+    if not isinstance(platform, Platform):
+        raise SettingsError(f"The platform {name!r} is a {type(platform).__name__}, which is no Platform.")
     return platform
 
 

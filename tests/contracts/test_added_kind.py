@@ -1,12 +1,12 @@
 """A fifth kind of campaign, registered by an entry point of another package: it runs, reports, explains, exports."""
 
 import json
-import os
 import re
 import tomllib
 from pathlib import Path
 
 import pytest
+from added_packages import install_package
 from commands import campaign_file, socialcrawl
 from jsonschema import Draft202012Validator
 from x_crawls import posts_file, rows
@@ -60,14 +60,9 @@ wander = WanderKind()
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory):
-    """A folder on the path of child processes, with the module and what an installer would have written about it."""
+    """The path of child processes for which a package that adds the kind `wander` is installed."""
     folder = tmp_path_factory.mktemp("package")
-    (folder / "wandering.py").write_text(PLUGIN, "utf-8")
-    about = folder / "wandering-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: wandering\nVersion: 1.0\n", "utf-8")
-    (about / "entry_points.txt").write_text("[socialcrawl.kinds]\nwander = wandering:wander\n", "utf-8")
-    return os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    return install_package(folder, "wandering", {"crawl_kinds": ["wander = wandering:wander"]}, wandering=PLUGIN)
 
 
 def wandering(folder, url, section=""):
@@ -165,6 +160,12 @@ def test_it_takes_the_keys_of_crawl_that_its_facts_name_and_no_others_of_another
     assert codes["zeta = 0.25"].returncode == 0, codes["zeta = 0.25"].stdout
     assert codes["q = 0.25"].returncode == 2
     assert 'q under [crawl] belongs to kind = "collect"' in " ".join(codes["q = 0.25"].stdout.split())
+
+
+def test_an_entry_point_of_the_earlier_name_of_the_group_still_counts(tmp_path):
+    path = install_package(tmp_path / "p", "wandering", {"kinds": ["wander = wandering:wander"]}, wandering=PLUGIN)
+    child = socialcrawl("check", wandering(tmp_path, "http://127.0.0.1:1"), folder=tmp_path, PYTHONPATH=path)
+    assert child.returncode == 0, child.stdout
 
 
 def test_the_example_of_the_page_on_kinds_is_a_kind():

@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from added_packages import install_package
 from commands import campaign_file, socialcrawl
 from x_crawls import posts_file, rows
 
@@ -174,16 +175,11 @@ pause = 0.01
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory):
-    """A folder on the path of child processes: the package, and what an installer would have written about it."""
+    """The path of child processes for which a package that adds the platform `forum` is installed."""
     folder = tmp_path_factory.mktemp("package")
-    about = folder / "discussing-1.0.dist-info"
-    about.mkdir()
-    (folder / "discussing.py").write_text(PLUGIN, "utf-8")
     (folder / "forum.toml").write_text(POLICY, "utf-8")
     (folder / "campaign-forum.toml").write_text(TEMPLATE, "utf-8")
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: discussing\nVersion: 1.0\n", "utf-8")
-    (about / "entry_points.txt").write_text("[socialcrawl.platforms]\nforum = discussing:forum\n", "utf-8")
-    return os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    return install_package(folder, "discussing", {"platforms": ["forum = discussing:forum"]}, discussing=PLUGIN)
 
 
 class Forum(BaseHTTPRequestHandler):
@@ -343,14 +339,10 @@ def test_without_its_package_a_campaign_and_its_database_are_refused_and_the_kno
 
 def installed(folder, group, entry):
     """A path of modules on which a package adds one entry point of a group; its module may be missing."""
-    about = folder / "halfway-1.0.dist-info"
-    about.mkdir(parents=True)
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: halfway\nVersion: 1.0\n", "utf-8")
-    (about / "entry_points.txt").write_text(f"[socialcrawl.{group}]\n{entry}\n", "utf-8")
-    return os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    return install_package(folder, "halfway", {group: [entry]})
 
 
-@pytest.mark.parametrize("group", ["platforms", "kinds"])
+@pytest.mark.parametrize("group", ["platforms", "crawl_kinds"])
 def test_a_package_that_cannot_be_imported_disturbs_no_command_that_does_not_need_it(group, tmp_path):
     broken = installed(tmp_path / "broken", group, "halves = halfway:halves")
     told = telling(tmp_path, broken)
@@ -368,7 +360,10 @@ def test_a_package_that_cannot_be_imported_disturbs_no_command_that_does_not_nee
 
 @pytest.mark.parametrize(
     ("group", "noun", "named"),
-    [("platforms", "platform", '[source]\nplatform = "halves"'), ("kinds", "kind of campaign", 'kind = "halves"')],
+    [
+        ("platforms", "platform", '[source]\nplatform = "halves"'),
+        ("crawl_kinds", "kind of campaign", 'kind = "halves"'),
+    ],
 )
 def test_a_campaign_that_needs_a_package_that_cannot_be_imported_is_told_which_and_why(group, noun, named, tmp_path):
     file = tmp_path / "halves.toml"
@@ -392,6 +387,75 @@ def test_an_entry_point_with_another_name_than_the_facts_is_refused_with_both_na
     said = " ".join((child.stdout + child.stderr).split())
     assert "'agora' that the package 'halfway' adds" in said
     assert "calls itself 'forum' in its facts: its entry point and its facts need the same name" in said
+
+
+@pytest.mark.parametrize(
+    ("group", "entry", "named", "said"),
+    [
+        (
+            "platforms",
+            "halves = halves:Halves",
+            '[source]\nplatform = "halves"',
+            "is a class: the entry point needs to",
+        ),
+        ("platforms", "halves = halves:bare", '[source]\nplatform = "halves"', "has no facts: it needs an attribute"),
+        ("platforms", "halves = halves:agora", '[source]\nplatform = "halves"', "is a Agora, which is no Platform."),
+        ("crawl_kinds", "halves = halves:Halves", 'kind = "halves"', "is a class: the entry point needs to name an"),
+        (
+            "crawl_kinds",
+            "halves = halves:agora",
+            'kind = "halves"',
+            "has no facts: it needs an attribute `facts`, a Kind",
+        ),
+    ],
+)
+def test_an_object_that_is_no_platform_or_kind_is_refused_in_a_sentence(group, entry, named, said, tmp_path):
+    source = """
+from socialcrawl.platforms.facts import PlatformFacts
+
+class Halves: pass
+
+class Agora:
+    facts = PlatformFacts("halves", "the agora")
+
+bare, agora = Halves(), Agora()
+"""
+    path = install_package(tmp_path / "p", "halfway", {group: [entry]}, halves=source)
+    file = tmp_path / "halves.toml"
+    file.write_text(f'name = "a"\n{named}\n[topic]\nkeywords = ["a"]\n', "utf-8")
+    child = socialcrawl("check", file, folder=tmp_path, PYTHONPATH=path)
+    assert child.returncode == 2, child.stdout + child.stderr
+    assert said in " ".join((child.stdout + child.stderr).split())
+
+
+BREAKS = {
+    "wire": ("        path = f", "        raise KeyError('no-such-key')\n        path = f"),
+    "source": ("        reading, searched", "        raise KeyError('no-such-key')\n        reading, searched"),
+    "platform": ("        return list(topic.keywords)", "        raise KeyError('no-such-key')\n        return list("),
+}
+
+
+@pytest.mark.parametrize(
+    ("part", "code", "said"),
+    [("wire", 1, "the wire of the platform 'forum' raised KeyError: 'no-such-key' (/"),
+     ("source", 1, "error: The plug-in 'discussing' failed: KeyError: 'no-such-key' (discussing.py, line "),
+     ("platform", 1, "error: The plug-in 'discussing' failed: KeyError: 'no-such-key' (discussing.py, line ")],
+)  # fmt: skip
+def test_a_platform_that_raises_ends_the_command_with_a_sentence(part, code, said, tmp_path):
+    before, after = BREAKS[part]
+    source = PLUGIN.replace(before, after + ("topic.keywords)" if part == "platform" else ""), 1)
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "forum.toml").write_text(POLICY, "utf-8")
+    path = install_package(tmp_path / "p", "discussing", {"platforms": ["forum = discussing:forum"]}, discussing=source)
+    file = tmp_path / "mine.toml"
+    text = TEMPLATE.replace("a word", "tea").replace("a phrase", "cup").replace("prefix*", "tea*")
+    file.write_text(
+        text.replace("https://forum.example", "http://127.0.0.1:9").replace("pause =", "give_up = 0.2\npause ="),
+        "utf-8",
+    )
+    child = socialcrawl("run", file, "--yes", folder=tmp_path, PYTHONPATH=path)
+    assert child.returncode == code, child.stdout + child.stderr
+    assert said in " ".join((child.stdout + child.stderr).split())
 
 
 def test_a_template_without_a_budget_is_adapted_to_another_kind(package, tmp_path):

@@ -15,11 +15,11 @@ from socialcrawl.campaign.sections.values import (
     Span,
     Together,
 )
-from socialcrawl.crawls.collect.estimators.registry import NAMES, check, check_start
+from socialcrawl.crawls.collect.estimators.registry import NAMES, check, check_start, takes_options
 from socialcrawl.crawls.collect.estimators.regressor import FEATURES
-from socialcrawl.crawls.collect.strategies import STRATEGIES
+from socialcrawl.crawls.collect.strategies import STRATEGIES, check_strategy
 from socialcrawl.engine.model import LARGEST
-from socialcrawl.text.wording import explain_unknown, parse_instant
+from socialcrawl.text.wording import parse_instant
 
 
 class TopicSection(Section):
@@ -79,7 +79,10 @@ class SeedsSection(Section):
 class CrawlSection(Section):
     """How it chooses: Algorithm 1's estimator, refresh rate r and budget n."""
 
-    estimator: str = Field(default="hybrid-sum", description=f"one of {', '.join(NAMES)}")
+    estimator: str = Field(
+        default="hybrid-sum",
+        description=f"one of {', '.join(NAMES)}; one that another package adds; or module:Class",
+    )
     switch_after: Annotated[int, Field(ge=0, le=LARGEST)] = Field(
         default=1000, description="steps before a hybrid turns linear"
     )
@@ -89,7 +92,10 @@ class CrawlSection(Section):
         description='r: accounts picked together before the estimate is renewed; "auto": as few as keep a window busy',
     )
     steps: Positive | None = Field(default=None, description="n: accounts to ask after the seeds")
-    strategy: str = Field(default="greedy", description=f"one of {', '.join(STRATEGIES)}")
+    strategy: str = Field(
+        default="greedy",
+        description=f"one of {', '.join(STRATEGIES)}; one that another package adds; or module:Class",
+    )
     q: Annotated[float, Field(ge=0, le=1)] = Field(default=0.9, description="altered greedy: how often the best")
     zeta: Annotated[float, Field(ge=0, le=1e9)] = Field(
         default=0.5, description="altered greedy: how far from the best"
@@ -100,7 +106,11 @@ class CrawlSection(Section):
     )
     nr_d: Annotated[float, Field(ge=0.001, le=1)] = Field(default=0.5, description="nr: weight of a node's own score")
     features: list[str] = Field(default=list(FEATURES), description="what a scikit-learn regressor learns over")
-    regressor: dict[str, Any] = Field(default={}, description="arguments of a scikit-learn regressor")
+    regressor: dict[str, Any] = Field(default={}, description="an earlier name of estimator_options")
+    estimator_options: dict[str, Any] = Field(
+        default={}, description="arguments of an estimator of another package, or of a scikit-learn regressor"
+    )
+    strategy_options: dict[str, Any] = Field(default={}, description="arguments of a strategy of another package")
     links: Kinds = Field(
         default={"mentions": 1},
         description="what makes a link: mentions (of any kind), replies, reposts, quotes, follows; or their weights",
@@ -110,9 +120,7 @@ class CrawlSection(Section):
     @field_validator("strategy")
     @classmethod
     def _check_strategy(cls, name: str) -> str:
-        if name not in STRATEGIES:
-            raise ValueError(explain_unknown("strategy", name, STRATEGIES))
-        return name
+        return check_strategy(name)
 
     @field_validator("estimator")
     @classmethod
@@ -133,6 +141,14 @@ class CrawlSection(Section):
             if name in names[:place]:
                 raise ValueError(f"{name!r} is named twice: once is enough")
         return names
+
+    @model_validator(mode="after")
+    def _check_options(self) -> Self:
+        if self.estimator_options and not takes_options(self.estimator):
+            raise ValueError(f"the estimator {self.estimator!r} takes no estimator_options: remove them")
+        if self.strategy_options and self.strategy in STRATEGIES:
+            raise ValueError(f"the strategy {self.strategy!r} takes no strategy_options: remove them")
+        return self
 
     @property
     def together(self) -> int | None:

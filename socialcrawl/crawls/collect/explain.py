@@ -14,6 +14,7 @@ from socialcrawl.campaign.settings import Settings, check_settings
 from socialcrawl.crawls.base import remember_seeds
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import BreadthFirst, Estimator, Hybrid, Linear, Neighbourhood
+from socialcrawl.crawls.collect.estimators.added import AddedEstimator
 from socialcrawl.crawls.collect.estimators.base import ScoreTerms
 from socialcrawl.crawls.collect.make import choose_policy
 from socialcrawl.crawls.seeds import TRIES
@@ -314,6 +315,8 @@ def _find_name(speaks: Estimator, combined: Estimator) -> str:
         name = f"nh-{speaks.feature.replace('_', '-')}"
     elif isinstance(speaks, Linear):
         name = f"linear in {', '.join(speaks.features)}"
+    elif isinstance(speaks, AddedEstimator):
+        name = speaks.name
     if not isinstance(combined, Hybrid):
         return name
     return f"{name} (the {'first' if speaks is combined.start else 'second'} half of the hybrid)"

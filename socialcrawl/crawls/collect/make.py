@@ -11,17 +11,19 @@ from socialcrawl.crawls.collect.strategies import ControlledStrategy, Strategy, 
 def choose_policy(settings: Settings) -> tuple[Estimator, Strategy]:
     """Return the estimator and the strategy of a campaign, which have learned nothing yet."""
     crawl = settings.crawl
-    choice = make_strategy(crawl.strategy, seed=settings.seed, q=crawl.q, zeta=crawl.zeta)
+    choice = make_strategy(
+        crawl.strategy, seed=settings.seed, q=crawl.q, zeta=crawl.zeta, options=crawl.strategy_options
+    )
     if crawl.control:
         choice = ControlledStrategy(choice, crawl.control, settings.seed)
-    return _make_estimator(settings, crawl.estimator, crawl.regressor), choice
+    return _make_estimator(settings, crawl.estimator, crawl.regressor | crawl.estimator_options), choice
 
 
 def make_shadows(settings: Settings) -> dict[str, Estimator]:
     """Return the estimators that only look on, by name, in the order of the file; they have learned nothing yet.
 
-    The arguments under `regressor` are those of the estimator that steers: a shadow of scikit-learn has its own
-    defaults.
+    `estimator_options` are those of the estimator that steers: a shadow of scikit-learn or of another package has its
+    own defaults.
 
     Raises:
         SettingsError: one of them cannot be made.

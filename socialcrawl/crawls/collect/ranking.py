@@ -57,6 +57,12 @@ class Ranking:
         """Return the shortest known distance of `rows` from the seeds."""
         return self.graph.column("depth", rows)
 
+    def is_open(self, rows: Rows) -> NDArray[np.bool_]:
+        """Return whether each of `rows` is a row of the frontier."""
+        known = (rows >= 0) & (rows < self.graph.size)
+        known[known] = self.graph.is_open(rows[known])
+        return known
+
     def find_best(self, size: int, n: int) -> tuple[Rows, Floats]:
         """Return the `size` best rows of the frontier after `n` steps, best first, and their scores."""
         terms = self.estimator.get_terms(n)

@@ -24,7 +24,7 @@ class EstimatorGroup:
     def __init__(self, steering: Estimator, shadows: Mapping[str, Estimator]) -> None:
         self.shadows = dict(shadows)
         self.all = (steering, *self.shadows.values())
-        self.learners = [one for one in self.all if type(one).learn is not Estimator.learn]
+        self.learners = [one for one in self.all if one.learns()]
 
     @property
     def learns(self) -> bool:

@@ -6,13 +6,16 @@ drawn from those of it that are nearest to the seeds (what a breadth-first crawl
 the accounts, the difference between the groups is what choosing them gained.
 """
 
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from socialcrawl.crawls.collect.estimators.added import call_guarded, find_class_fault, make_object, replace_undefined
 from socialcrawl.engine.draws import NEAREST, STEERED, assign_arms, draw_chance, draw_uniform
-from socialcrawl.errors import SettingsError
+from socialcrawl.errors import PluginError, SettingsError
+from socialcrawl.system.plugins import PluginGroup
 from socialcrawl.text.wording import explain_unknown
 
 Scored = tuple[NDArray[np.int64], NDArray[np.float64]]
@@ -29,6 +32,9 @@ class Ranked(Protocol):
 
     def get_depth(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the shortest known distance of `rows` from the seeds, float64."""
+
+    def is_open(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return whether each of `rows` is in the frontier."""
 
 
 class Strategy(Protocol):
@@ -112,15 +118,74 @@ class Proportional:
         return rows[picked], scores[picked]
 
 
+class AddedStrategy:
+    """A strategy of another package: what it returns is checked, and what it raises becomes one sentence.
+
+    Args:
+        name: what campaign files call it.
+        made: the object.
+    """
+
+    def __init__(self, name: str, made: Any) -> None:
+        self.name, self.made = name, made
+
+    def pick(self, frontier: Ranked, size: int, n: int) -> Scored:
+        """Return the rows of the next `size` picks, in order, and their scores.
+
+        Raises:
+            PluginError: the other strategy raises, or returns anything but rows of the frontier, each once.
+        """
+        what = f"the strategy {self.name!r}"
+        found = call_guarded(what, "pick", self.made.pick, frontier, size, n)
+        try:
+            rows, scores = np.asarray(found[0]), np.asarray(found[1], np.float64)
+        except (TypeError, ValueError, IndexError, KeyError) as error:
+            raise PluginError(f"{what} returned from pick a {type(found).__name__}, not (rows, scores).") from error
+        if rows.ndim == 1 and (not 0 < len(rows) <= size or len(np.unique(rows)) < len(rows)):
+            raise PluginError(f"{what} returned {len(rows)} rows from pick: needed are 1 to {size}, each once.")
+        if rows.dtype.kind not in "iu" or rows.ndim != 1 or rows.shape != scores.shape:
+            raise PluginError(
+                f"{what} returned from pick rows and scores that are not one integer and one number each."
+            )
+        if not frontier.is_open(rows).all():
+            raise PluginError(f"{what} returned a row from pick that is not in the frontier.")
+        return rows.astype(np.int64), replace_undefined(scores)
+
+
+def find_strategy_fault(_name: str, found: Any) -> str:
+    """Return what is wrong with the class of a strategy, as a predicate; "": nothing."""
+    return find_class_fault(found, {"pick": ("frontier", "size", "n")})
+
+
 STRATEGIES = ("greedy", "altered-greedy", "proportional")
 """All strategies by name."""
 
 
-def make_strategy(name: str, *, seed: int, q: float = 0.9, zeta: float = 0.5) -> Strategy:
-    """Return the strategy called `name`; `q` and `zeta` are those of altered greedy.
+ADDED = PluginGroup("socialcrawl.strategies", "strategy", STRATEGIES, find_strategy_fault, by_path=True)
+"""The strategies; another package adds a class with the methods of `Strategy`."""
+
+
+def check_strategy(name: str) -> str:
+    """Return the name itself, if it is one of STRATEGIES, or one that is added. Imports nothing.
 
     Raises:
-        SettingsError: the name is not known, or q or zeta is out of range.
+        ValueError: there is no strategy of that name; the message gives the nearest one and all of them.
+    """
+    if name not in STRATEGIES and not ADDED.is_added(name):
+        raise ValueError(explain_unknown("strategy", name, (*ADDED.list_names(), "MODULE:CLASS")))
+    return name
+
+
+def make_strategy(
+    name: str, *, seed: int, q: float = 0.9, zeta: float = 0.5, options: Mapping[str, Any] | None = None
+) -> Strategy:
+    """Return the strategy called `name`; `q` and `zeta` are those of altered greedy.
+
+    `options` are the arguments of a class of another package.
+
+    Raises:
+        SettingsError: the name is not known, q or zeta is out of range, or the class of another package cannot be
+            imported, is no strategy or does not take the options.
     """
     if name == "greedy":
         return Greedy()
@@ -128,7 +193,11 @@ def make_strategy(name: str, *, seed: int, q: float = 0.9, zeta: float = 0.5) ->
         return AlteredGreedy(q, zeta, seed)
     if name == "proportional":
         return Proportional(seed)
-    raise SettingsError(explain_unknown("strategy", name, STRATEGIES))
+    try:
+        check_strategy(name)
+    except ValueError as error:
+        raise SettingsError(str(error)) from error
+    return AddedStrategy(name, make_object(ADDED.load(name), f"the strategy {name!r}", seed, options or {}))
 
 
 def choose_greedily(scores: NDArray[np.float64], size: int) -> NDArray[np.int64]:

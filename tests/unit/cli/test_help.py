@@ -159,7 +159,7 @@ def test_the_script_for_a_shell_is_shown():
 
 
 def test_help_and_completion_know_the_kinds_that_another_package_adds(monkeypatch):
-    monkeypatch.setattr(plugins, "_find_entries", lambda group: [Entry] if group == "socialcrawl.kinds" else [])
+    monkeypatch.setattr(plugins, "_find_entries", lambda group: [Entry] if group == "socialcrawl.crawl_kinds" else [])
     metavar = find_option("init", "--kind").metavar.removesuffix("|wander")
     assert list_choices(metavar)[-1] == "wander"
     assert complete("socialcrawl init --kind w") == ["wander"]

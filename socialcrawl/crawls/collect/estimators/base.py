@@ -82,6 +82,10 @@ class Estimator(Protocol):
         """Return whether `note_fetched` must be called for every node in turn: a history cannot be taken in at once."""
         return type(self).note_fetched is not Estimator.note_fetched
 
+    def learns(self) -> bool:
+        """Return whether there is a `learn` to call: most estimators look at the graph only."""
+        return type(self).learn is not Estimator.learn
+
     def learn(self, x: Floats, y: Floats) -> None:
         """Take in fetched nodes: features as picked, shape (m, len(COLUMNS)), and true values, shape (m,).
 

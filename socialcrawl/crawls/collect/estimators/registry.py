@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from socialcrawl.crawls.collect.estimators.added import AddedEstimator, find_estimator_fault, make_object
 from socialcrawl.crawls.collect.estimators.base import Estimator
 from socialcrawl.crawls.collect.estimators.baseline import BreadthFirst, RandomEstimator
 from socialcrawl.crawls.collect.estimators.hybrid import Hybrid
@@ -12,6 +13,7 @@ from socialcrawl.crawls.collect.estimators.regressor import FEATURES, PREFIX, ma
 from socialcrawl.crawls.collect.estimators.subgraph import NavigationalRank, Opic
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.graph import COLUMNS, LINKS
+from socialcrawl.system.plugins import PluginGroup
 from socialcrawl.text.wording import explain_unknown
 
 H = ("sum", "avg", "max")
@@ -29,16 +31,32 @@ NAMES = (
 """All estimators by name; `hybrid-H` starts as `nh-ne-H` unless another start is named."""
 
 
+ESTIMATORS = PluginGroup("socialcrawl.estimators", "estimator", NAMES, find_estimator_fault, by_path=True)
+"""The estimators; another package adds a class with the methods of `Estimator`."""
+
+
 def check(name: str, also: tuple[str, ...] = ()) -> str:
-    """Return the name itself, if it is one of NAMES or `also`, or that of a scikit-learn class.
+    """Return the name itself, if it is one of NAMES or `also`, that of a scikit-learn class, or one that is added.
+
+    Nothing is imported: a class that is named as `module:Class` may not be there.
 
     Raises:
         ValueError: there is no estimator of that name; the message gives the nearest one and all of them.
     """
-    if name not in (*NAMES, *also) and not name.startswith(PREFIX):
-        known = (*NAMES, *also, f"{PREFIX}MODULE.CLASS (a regressor with partial_fit)")
+    if name not in (*NAMES, *also) and not name.startswith(PREFIX) and not ESTIMATORS.is_added(name):
+        known = (
+            *ESTIMATORS.list_names(),
+            *also,
+            f"{PREFIX}MODULE.CLASS (a regressor with partial_fit)",
+            "MODULE:CLASS",
+        )
         raise ValueError(explain_unknown("estimator", name, known))
     return name
+
+
+def takes_options(name: str) -> bool:
+    """Return whether the estimator called `name` has arguments of its own that a person can set."""
+    return name.startswith(PREFIX) or ESTIMATORS.is_added(name)
 
 
 def check_start(name: str) -> str:
@@ -65,16 +83,18 @@ def make_estimator(
     """Return the estimator called `name`, fresh.
 
     Args:
-        name: one of NAMES, or the dotted name of a scikit-learn regressor with partial_fit.
+        name: one of NAMES, the dotted name of a scikit-learn regressor with partial_fit, a name that another package
+            adds, or `module:Class`.
         seed: the campaign's seed, for estimators that draw.
         switch_after: the steps after which a hybrid turns to its linear estimator.
         start: the name of the estimator that a hybrid starts with.
         nr_d: the weight of a node's own score in Navigational Rank, from 0.001 to 1.
         features: the columns that a scikit-learn regressor learns over.
-        options: the arguments of its class.
+        options: the arguments of the class of scikit-learn or of another package.
 
     Raises:
-        SettingsError: the name is not known (the message gives the nearest one and all of them), or nr_d out of range.
+        SettingsError: the name is not known (the message gives the nearest one and all of them), nr_d is out of range,
+            or the class of another package cannot be imported, is no estimator or does not take the options.
     """
     try:
         family, _, rest = check(name).partition("-")
@@ -83,6 +103,8 @@ def make_estimator(
         raise SettingsError(str(error)) from error
     if name.startswith(PREFIX):
         return make_regressor(name, seed=seed, features=features, options=options)
+    if ESTIMATORS.is_added(name):
+        return AddedEstimator(name, make_object(ESTIMATORS.load(name), f"the estimator {name!r}", seed, options or {}))
     match family:
         case "random":
             return RandomEstimator(seed)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from socialcrawl.crawls.collect.estimators.added import replace_undefined
 from socialcrawl.crawls.collect.estimators.base import Estimator
 from socialcrawl.crawls.collect.estimators.linear import list_first_order, select_features
 from socialcrawl.errors import SettingsError
@@ -22,7 +23,6 @@ CASH = "cash"
 CHOICE = (*COLUMNS, *list_first_order("avg"))
 EVERY = (*CHOICE, CASH)
 SUCH = "sklearn.linear_model.SGDRegressor"
-LOWEST = -1e300  # the score where a regressor says nothing that is a number
 
 
 class Regressor(Estimator):
@@ -45,7 +45,7 @@ class Regressor(Estimator):
             return np.zeros(len(rows))
         with np.errstate(all="ignore"):
             predicted = self.model.predict(self._read_columns(graph, rows))
-        return np.nan_to_num(np.asarray(predicted, np.float64), nan=LOWEST, posinf=LOWEST, neginf=LOWEST)
+        return replace_undefined(np.asarray(predicted, np.float64))
 
     def learn(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
         """Teach the regressor row by row, so that many at once are the same as one by one.

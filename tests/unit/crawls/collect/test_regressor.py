@@ -16,7 +16,8 @@ from socialcrawl.campaign.build import build
 from socialcrawl.campaign.settings import check_settings, read
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
-from socialcrawl.crawls.collect.estimators.regressor import CHOICE, FEATURES, LOWEST, Flowing, Regressor
+from socialcrawl.crawls.collect.estimators.added import LOWEST
+from socialcrawl.crawls.collect.estimators.regressor import CHOICE, FEATURES, Flowing, Regressor
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node, Outcome, Stop
