@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.crawls.collect.estimators.base import Estimator, Floats, ScoreTerms
 from socialcrawl.errors import PluginError, SettingsError, SocialcrawlError
-from socialcrawl.graph.graph import Graph, Rows
+from socialcrawl.graph.graph import CrawlGraph, Rows
 from socialcrawl.system.plugins import describe_error, find_call_fault
 
 METHODS = {
@@ -93,7 +93,7 @@ class AddedEstimator(Estimator):
         self.name, self.made = name, made
         self.what = f"the estimator {name!r}"
 
-    def score(self, graph: Graph, rows: Rows, n: int) -> Floats:
+    def score(self, graph: CrawlGraph, rows: Rows, n: int) -> Floats:
         """Return the scores of the other estimator; where they are no finite numbers, the lowest score.
 
         Raises:
@@ -115,7 +115,7 @@ class AddedEstimator(Estimator):
             return None  # `score` says what is left to say
         given, wide = terms.values, len(terms.weights)
 
-        def read_values(graph: Graph, rows: Rows) -> Floats:
+        def read_values(graph: CrawlGraph, rows: Rows) -> Floats:
             found = call_guarded(self.what, "the values of get_terms", given, graph, rows)
             numbers = self._check_numbers("the values of get_terms", found, (wide, len(rows)))
             if not np.isfinite(numbers).all():
@@ -124,12 +124,12 @@ class AddedEstimator(Estimator):
 
         return terms._replace(values=read_values)
 
-    def sow(self, graph: Graph, rows: Rows) -> None:
+    def sow(self, graph: CrawlGraph, rows: Rows) -> None:
         """Tell the other estimator of the seeds."""
         if hasattr(self.made, "sow"):
             call_guarded(self.what, "sow", self.made.sow, graph, rows)
 
-    def note_fetched(self, graph: Graph, row: int) -> None:
+    def note_fetched(self, graph: CrawlGraph, row: int) -> None:
         """Tell the other estimator of a fetched node."""
         if hasattr(self.made, "note_fetched"):
             call_guarded(self.what, "note_fetched", self.made.note_fetched, graph, row)

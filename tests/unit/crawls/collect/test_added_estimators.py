@@ -18,7 +18,7 @@ from socialcrawl.crawls.collect.make import choose_policy, make_shadows
 from socialcrawl.crawls.collect.strategies import AddedStrategy, make_strategy
 from socialcrawl.engine.model import Node
 from socialcrawl.errors import PluginError, SettingsError
-from socialcrawl.graph.graph import COLUMNS, Graph
+from socialcrawl.graph.graph import COLUMNS, CrawlGraph
 from socialcrawl.lab.simulation import ReplaySetup, simulate
 from socialcrawl.system import plugins
 
@@ -100,7 +100,7 @@ def others(tmp_path, monkeypatch):
 
 def grown():
     """A graph with a seed and three nodes in the frontier, in rows 1 to 3."""
-    graph = Graph()
+    graph = CrawlGraph()
     graph.seed(Node(0))
     graph.add(Node(0), 2.0, np.array([1, 2, 3]), np.array([1.0, 2.0, 0.0]))
     return graph
