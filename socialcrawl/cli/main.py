@@ -327,8 +327,19 @@ def simulate(
     lab.simulate(wanted, out, jobs=jobs, address=scheduler, as_json=as_json)
 
 
+def plugins(*, as_json: AsJson = False) -> None:
+    """List installed plug-ins.
+
+    It shows what other packages add (estimators, strategies, platforms and kinds of campaigns), and whether it loads.
+    """
+    from socialcrawl.cli.commands.installed_plugins import show_plugins  # noqa: PLC0415
+    from socialcrawl.render.console import make_console  # noqa: PLC0415
+
+    show_plugins(make_console(), as_json=as_json)
+
+
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Start": (demo, init, maintenance.check, quote, doctor),
+    "Start": (demo, init, maintenance.check, quote, doctor, plugins),
     "Run": (run, daemon.daemon, daemon.status, daemon.pause, daemon.resume, daemon.stop),
     "Look": (
         queries.report, queries.explain, datasets.audit, maintenance.verify, queries.sql, queries.explore,

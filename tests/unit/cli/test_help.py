@@ -21,7 +21,7 @@ from socialcrawl.system import plugins
 
 ROOT = get_command(app)
 PANELS = {
-    "Start": "demo init check quote doctor",
+    "Start": "demo init check quote doctor plugins",
     "Run": "run daemon status pause resume stop",
     "Look": "report explain audit verify sql explore",
     "Data": "import export backup train order forget retain",

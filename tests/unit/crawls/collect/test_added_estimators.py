@@ -1,5 +1,7 @@
 """Estimators and strategies of other packages: what is checked, what is passed on, and what is said if they fail."""
 
+import json
+import re
 import sys
 
 import numpy as np
@@ -10,6 +12,7 @@ from x_crawls import TOPIC
 
 from socialcrawl.campaign.settings import check_settings
 from socialcrawl.cli.choices import offer, offer_estimators
+from socialcrawl.cli.commands.installed_plugins import show_plugins
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.crawls.collect.estimators.added import LOWEST, AddedEstimator
@@ -20,6 +23,7 @@ from socialcrawl.engine.model import Node
 from socialcrawl.errors import PluginError, SettingsError
 from socialcrawl.graph.graph import COLUMNS, CrawlGraph
 from socialcrawl.lab.simulation import ReplaySetup, simulate
+from socialcrawl.render.console import make_console
 from socialcrawl.system import plugins
 
 MODULE = '''
@@ -326,6 +330,48 @@ def test_a_class_beside_the_user_is_found_in_the_working_folder(tmp_path, monkey
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [one for one in sys.path if one])
     assert make_estimator("own_work:Late", seed=2).made.seed == 2
+
+
+def test_what_is_installed_is_listed_with_its_package_and_whether_it_loads(others, capsys):
+    show_plugins(make_console(), as_json=True)
+    listed = {(row["group"], row["name"], row["value"]): row for row in json.loads(capsys.readouterr().out)}
+    late = listed["socialcrawl.estimators", "late", "others_work:Late"]
+    assert (late["package"], late["version"], late["problem"]) == ("others-work", "1.0", "")
+    assert listed["socialcrawl.strategies", "last", "others_work:Last"]["problem"] == ""
+    assert "No module named 'absent'" in listed["socialcrawl.estimators", "gone", "absent:Late"]["problem"]
+    assert "is added by the package" in listed["socialcrawl.estimators", "two", "others_work:Late"]["problem"]
+    assert sorted(name for (_, name, _), row in listed.items() if not row["problem"]) == [
+        "last",
+        "late",
+        "learner",
+        "picky",
+    ]
+
+    show_plugins(make_console(), as_json=False)
+    said = capsys.readouterr().out
+    assert re.search(r"late +others_work:Late +others-work 1\.0 +ok", said)
+    assert re.search(r"gone +absent:Late +others-work 1\.0 +error", said)
+    assert "gone: The estimator 'gone' that the package 'others-work' adds" in said
+    assert "socialcrawl.platforms" not in said
+
+
+def test_a_package_cannot_take_the_name_of_a_built_in_estimator(tmp_path, monkeypatch, capsys):
+    install_package(tmp_path, "taker", {"estimators": ["bfs = others_work:Late"]}, others_work=MODULE)
+    plugins._find_entries.cache_clear()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert type(make_estimator("bfs", seed=1)).__name__ == "BreadthFirst"
+    show_plugins(make_console(), as_json=True)
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["problem"] == "The name 'bfs' belongs to socialcrawl: the package needs to choose another one."
+    plugins._find_entries.cache_clear()
+
+
+def test_where_nothing_is_installed_the_list_says_so(monkeypatch, capsys):
+    monkeypatch.setattr(plugins, "_find_entries", lambda group: ())
+    show_plugins(make_console(), as_json=False)
+    assert "No plug-ins are installed." in capsys.readouterr().out
+    show_plugins(make_console(), as_json=True)
+    assert json.loads(capsys.readouterr().out) == []
 
 
 @pytest.mark.parametrize(
