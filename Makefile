@@ -10,7 +10,7 @@ ONLY :=
 TINY :=
 RUNS :=
 
-.PHONY: demo test test-rest test-all slow lint types format advisories chaos bench coverage notebooks docs reference release lock clean help
+.PHONY: demo test test-rest test-all slow lint types format advisories chaos bench coverage notebooks docs pictures reference release lock clean help
 
 help:
 	@echo "make demo    crawl the mock X API, with all set-up"
@@ -24,6 +24,7 @@ help:
 	@echo "make notebooks    run the notebooks and write their outputs anew"
 	@echo "make release    check that this can be released, and build it in dist/"
 	@echo "make reference    write the reference pages that are made from the program"
+	@echo "make pictures    draw the picture of the README from real crawls of the mock: two minutes"
 	@echo "make docs    build the documentation as a site: open site/index.html"
 	@echo "make lock    renew the lock files (needs uv)"
 
@@ -79,6 +80,9 @@ release: $(VENV)/.dev
 
 reference: $(VENV)/.dev
 	PYTHONPATH=. $(BIN)/python tests/support/reference_pages.py
+
+pictures: $(VENV)/.dev
+	PYTHONPATH=. $(BIN)/python tests/support/doc_pictures.py
 
 docs: $(VENV)/.dev
 	$(BIN)/zensical build --strict --clean

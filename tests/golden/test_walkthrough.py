@@ -1,4 +1,4 @@
-"""The README's tour, walked by hand: one batch through the nine stages, looking into the database after each."""
+"""The code tour, walked by hand: one batch through the nine stages, looking into the database after each."""
 
 import sqlite3
 from pathlib import Path
