@@ -25,7 +25,7 @@ FLOORS = [
     {"cli", "__main__", "lab.experiments"},
     {"api"},
     {"render"},
-    {"daemon"},
+    {"daemon", "testing"},
     {"campaign.build"},
     {"lab", "mock", "importers", "exporters", "campaign", "verify", "platforms.base", "platforms.registry"}
     | {f"crawls.{name}" for name in ("base", "registry", "reporting", "trace", "facts")}
@@ -437,7 +437,7 @@ def find_askers(asks, classes, homes):
 
 IMPORT_KINDS = (
     "crawls/facts.py", "crawls/registry.py", "campaign/settings.py", "campaign/sections/topic.py", "cli/", "render/",
-    "api/", "lab/", *(f"crawls/{kind}/" for kind in sorted(KINDS)),
+    "api/", "lab/", "testing/", *(f"crawls/{kind}/" for kind in sorted(KINDS)),
 )  # fmt: skip
 """What may import a kind's own modules: where kinds are listed, their settings, and what shows their results."""
 IMPORT_PLATFORMS = (

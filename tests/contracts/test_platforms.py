@@ -31,6 +31,7 @@ from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.web.html import make_path
 from socialcrawl.mock.world import build_world
 from socialcrawl.system.files import find_folder
+from socialcrawl.testing import check_resuming
 
 PEOPLE = [f"{name}{i}" for i in range(4) for name in ("ann", "Bob", "eve", "dan", "ida_")]
 SEEDS = PEOPLE[:2]
@@ -423,14 +424,8 @@ def test_no_window_is_overrun_and_none_is_left_unused(on, town, tmp_path):
 @AND_THE_WEB
 def test_a_crawl_that_is_stopped_after_any_request_goes_on_to_the_same_picks(on, town, tmp_path):
     with on.serving(town) as mock:
-        crawl(file_of(on, mock.url, tmp_path / "whole.db"))
-        for most in (1, 2, 3, 5, 8, 13):
-            crawl(file_of(on, mock.url, tmp_path / "parts.db", budget={"max_requests": most}))
-        reason, _ = crawl(file_of(on, mock.url, tmp_path / "parts.db"))
-    assert "every account in reach was asked" in reason.why
-    picks = "select n, batch, act, lower(username), score from pick join account using (node) order by n"
-    assert sql(tmp_path / "parts.db", picks) == sql(tmp_path / "whole.db", picks)
-    assert graph_in(on, tmp_path / "parts.db") == graph_in(on, tmp_path / "whole.db")
+        check_resuming(file_of(on, mock.url, tmp_path / "a.db"), tmp_path, (1, 2, 3, 5, 8, 13))
+    assert graph_in(on, tmp_path / "parts.db") == graph_in(on, tmp_path / "whole.db") == reached(on.truth(), on.seeds)
 
 
 @EVERY

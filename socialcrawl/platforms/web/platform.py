@@ -43,7 +43,7 @@ class WebPlatform(Platform):
         """See `Platform.names`: addresses, in the one form that they have."""
         found = []
         for name in given:
-            if "@" in urlsplit(name).netloc:
+            if _names_user(name):
                 raise SettingsError(
                     "A page under [seeds] is named with a user or a password, which would be stored: remove it."
                 )
@@ -115,3 +115,10 @@ class WebPlatform(Platform):
         if not names:
             return None
         return Request((-1, 0), f"{find_server(names[0])}{ROBOTS}", {"url": make_robots_url(names[0])})
+
+
+def _names_user(address: str) -> bool:
+    try:
+        return "@" in urlsplit(address).netloc
+    except ValueError:  # it is no address at all
+        return False

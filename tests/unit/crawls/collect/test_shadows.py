@@ -62,7 +62,7 @@ def thought(name, seeds, history):
 def test_the_golden_steps_stay_when_others_look_on(graph, name):
     orders = []
     for way, rate in WAYS:
-        graph_, seeds, tape = DRAWN[graph].known(), DRAWN[graph].seeds, SequenceStore()
+        graph_, seeds, tape = DRAWN[graph].make_known(), DRAWN[graph].seeds, SequenceStore()
         steering = make_named_estimator(graph_, ReplaySetup(name, 12, switch_after=3))
         how = {key: value for key, value in way.items() if key != "strategy"}
         line = Seeds()
