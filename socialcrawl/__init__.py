@@ -1,7 +1,7 @@
 """A focused crawler for social APIs: it learns where to look, keeps to rate limits and a budget, and stores in SQL.
 
 The names in `__all__` are the public interface: `import socialcrawl as sc`. They are imported when they are first used.
-Everything else may change from version to version; docs/python.md says what is promised.
+Everything else may change from version to version; docs/reference/python.md says what is promised.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""The pages of docs/reference that are made from the program: commands, campaign keys, metrics, tables and views.
+"""The pages of docs/reference that are made from the program: commands, campaign keys, metrics, Python, tables.
 
 `make reference` writes them all.
 """
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from python_page import render_python
 from schema_page import render_page as render_tables
 
 from socialcrawl.cli.commands.check import make_schema
@@ -170,6 +171,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "campaign-keys.md": render_keys,
     "commands.md": render_commands,
     "metrics.md": render_metrics,
+    "python.md": render_python,
     "schema.md": render_tables,
 }
 
