@@ -21,7 +21,7 @@ help:
 	@echo "make chaos   slower failure tests"
 	@echo "make bench   measure; ONLY=name for one; TINY=1 to see that they work"
 	@echo "make coverage    measure how often intervals hold the truth; ONLY=name, RUNS=20"
-	@echo "make notebooks    run the notebooks and write their outputs anew"
+	@echo "make notebooks    run the notebooks and write their outputs anew; ONLY=name for one"
 	@echo "make release    check that this can be released, and build it in dist/"
 	@echo "make reference    write the reference pages that are made from the program"
 	@echo "make pictures    draw the picture of the README from real crawls of the mock: two minutes"
@@ -72,7 +72,7 @@ coverage: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.coverage $(if $(RUNS),--runs $(RUNS)) $(ONLY)
 
 notebooks: $(VENV)/.dev
-	$(BIN)/python tests/support/notebook_runs.py
+	$(BIN)/python tests/support/notebook_runs.py $(ONLY)
 
 # docs/development/releasing.md has the steps before and after.
 release: $(VENV)/.dev

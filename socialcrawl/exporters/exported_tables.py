@@ -223,7 +223,7 @@ def _read_requests(choice: ExportSelection) -> Iterator[Row]:
     query = _select_rows(
         choice, request, request.c.id, request.c.n, request.c.part, *(request.c[n] for n in LEDGER), *more
     )
-    for rows in choice.reader.execute(query.order_by(request.c.id).execution_options(yield_per=200)).partitions():
+    for rows in choice.reader.execute(query.order_by(request.c.id).execution_options(yield_per=200)).partitions(200):
         pages = [read_page(choice, row)[0] for row in rows]
         there = _find_exported(choice, [key for page in pages for key in page])
         for row, page in zip(rows, pages, strict=True):

@@ -287,6 +287,6 @@ def _create_name_table(choice: ExportSelection) -> Any:
     names.create(choice.reader, checkfirst=False)
     keep = make_insert(choice.reader, names, ("name",), "ignore")
     query = select(account.c.name).where(account.c.name.is_not(None)).execution_options(yield_per=10_000)
-    for rows in choice.reader.execute(query).partitions():
+    for rows in choice.reader.execute(query).partitions(10_000):
         keep.run([(name,) for row in rows if (name := " ".join(split_words(row.name)[:SHORT]))])
     return select(names.c.name).where(match_keys(choice.reader, names.c.name))

@@ -237,7 +237,7 @@ def read_pages(choice: ExportSelection) -> Iterator[list[tuple[Any, list[str], P
     columns = (request.c.id, request.c.kind, request.c.digest, request.c.post_ids, request.c.nodes)
     ours = select(*columns).where(request.c.campaign.in_(choice.numbers))
     came = ours.where(request.c.post_ids.is_not(None) | (request.c.kind == ReplyKind.HELD)).order_by(request.c.id)
-    for rows in choice.reader.execute(came.execution_options(yield_per=200)).partitions():
+    for rows in choice.reader.execute(came.execution_options(yield_per=200)).partitions(200):
         yield [(row, *read_page(choice, row)) for row in rows]
 
 

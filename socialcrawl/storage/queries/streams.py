@@ -21,4 +21,4 @@ def stream_rows(
     """
     with join_transaction(connection):
         rows = connection.execute(text(sql).execution_options(yield_per=size), parameters)
-        yield from rows.partitions()
+        yield from rows.partitions(size)  # without a number, rows come one at a time
