@@ -26,7 +26,7 @@ FLOORS = [
     {"api"},
     {"render"},
     {"daemon", "testing"},
-    {"campaign.build"},
+    {"campaign.build", "contracts"},
     {"lab", "mock", "importers", "exporters", "campaign", "verify", "platforms.base", "platforms.registry"}
     | {f"crawls.{name}" for name in ("base", "registry", "reporting", "trace", "facts")}
     | {f"crawls.{kind}.{name}" for kind, names in KIND_MODULES.items() for name in names}
@@ -437,7 +437,7 @@ def find_askers(asks, classes, homes):
 
 IMPORT_KINDS = (
     "crawls/facts.py", "crawls/registry.py", "campaign/settings.py", "campaign/sections/topic.py", "cli/", "render/",
-    "api/", "lab/", "testing/", *(f"crawls/{kind}/" for kind in sorted(KINDS)),
+    "api/", "lab/", "testing/", "contracts/", *(f"crawls/{kind}/" for kind in sorted(KINDS)),
 )  # fmt: skip
 """What may import a kind's own modules: where kinds are listed, their settings, and what shows their results."""
 IMPORT_PLATFORMS = (
