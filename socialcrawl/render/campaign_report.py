@@ -1,30 +1,32 @@
-"""What a campaign found, for people: best accounts, the curve, the requests, who guessed best, what it was worth."""
+"""What a campaign found, for people: posts and accounts on topic, whether steering beat chance, curves, requests."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass, field, is_dataclass
 from functools import singledispatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
 from socialcrawl.campaign.policies import load_policy
 from socialcrawl.crawls.base import ReportRequest
 from socialcrawl.crawls.collect.explain import list_unread_seeds
-from socialcrawl.crawls.collect.steering import Steering, measure_steering
+from socialcrawl.crawls.collect.steering import Steering, estimate_baselines, measure_steering
 from socialcrawl.crawls.refresh.report import RefreshReport
 from socialcrawl.crawls.reporting import ANYTHING, report
 from socialcrawl.crawls.sample.report import SampleReport
 from socialcrawl.crawls.track.report import TrackReport
-from socialcrawl.engine.model import MILLS_PER_DOLLAR, Reason
+from socialcrawl.engine.model import MILLS_PER_DOLLAR, STEPS, Reason
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.platforms.registry import find_platform
-from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.ratelimit.policy import parse_host, parse_path
-from socialcrawl.render import refresh_report, sample_report, score_curve, steering, track_report
+from socialcrawl.render import block_charts, refresh_report, sample_report, score_curve, steering, track_report
 from socialcrawl.render.console import Text
+from socialcrawl.render.headline import list_headlines
 from socialcrawl.storage.queries.judgement import Judgement, judge_shadows
 from socialcrawl.storage.queries.statistics import sum_spending
 from socialcrawl.storage.queries.summary import Summary, summarize_campaign
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from socialcrawl.storage.database.connection import Opened
 
 SERVERS = 10  # servers that are shown one by one
+SEEDS = 5  # seeds that are listed
 DAYS = 14  # days of the bill that are shown one by one
 Spending = Mapping[str, tuple[int, int]]
 
@@ -73,6 +76,7 @@ class CampaignReport:
         unread: the seeds that were named and could not be read, with why.
         known: what a campaign knows beside counts; None for one that collects.
         gained: what the estimator of one that collects gained; None elsewhere.
+        baselines: float64[steps] by name: what other ways to choose accounts would have found after each step.
     """
 
     found: Summary
@@ -82,6 +86,7 @@ class CampaignReport:
     unread: Sequence[tuple[str, str]] = ()
     known: Any = None
     gained: Steering | None = None
+    baselines: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
 
 def read_report(
@@ -110,6 +115,7 @@ def read_report(
         list_unread_seeds(traces, found.name) if found.missing else [],
         report(traces, found.name, wanted),
         measure_steering(traces, found.name),
+        {name: curve[: len(found.steps)] for name, curve in estimate_baselines(traces, found.name).items()},
     )
 
 
@@ -126,6 +132,11 @@ def collect_values(given: CampaignReport) -> dict[str, Any]:
         "posts_read": found.posts,
         "accounts_asked": len(found.steps) + len(found.seeds),
         "accounts_known": found.known,
+        "posts_on_topic": found.on_topic.posts,
+        "accounts_on_topic": found.on_topic.seeds_on_topic + found.on_topic.discovered_on_topic,
+        "discovered_on_topic": found.on_topic.discovered_on_topic,
+        "first_day": None if found.on_topic.first is None else found.on_topic.first.isoformat(),
+        "last_day": None if found.on_topic.last is None else found.on_topic.last.isoformat(),
         "requests": found.sent,
         "reused": found.reused,
         "dollars": found.cost / MILLS_PER_DOLLAR,
@@ -137,25 +148,40 @@ def collect_values(given: CampaignReport) -> dict[str, Any]:
 
 def show(console: Console, given: CampaignReport, png: Path | None = None) -> None:
     """Print a report, and draw its curve into the file `png` if one is named."""
-    found, billed, known, judgement = given.found, given.billed, given.known, given.judgement
-    _show_known(known, console, found, billed=billed)
+    found, billed, known = given.found, given.billed, given.known
+    width = min(60, max(20, console.width - 14))
     console.print()
-    console.print(_format_requests(found))
+    console.print(_make_headline(given))
+    if given.gained is not None:
+        console.print(Text("\n".join(["", *steering.describe_steering(given.gained, given.judgement)])))
+    if found.on_topic.days:
+        console.print()
+        console.print(block_charts.draw_days(found.on_topic, width))
+    _show_known(known, console, given)
+    console.print()
+    console.print(_make_requests(found))
     if billed and found.billed_posts:
         console.print()
-        console.print(_format_bill(found))
-    if judgement is not None:
+        console.print(_make_bill(found))
+    if given.judgement is not None:
         console.print()
-        console.print(steering.make_estimators_table(judgement))
-    worth = [] if known is not None else _format_relevance(found, given.spending, billed=billed)
-    console.print(_format_totals(found, worth, billed=billed))
-    if given.gained is not None:
-        console.print(Text("\n".join(["", *steering.describe_steering(given.gained, judgement)])))
+        console.print(steering.make_estimators_table(given.judgement))
+    if lines := [*_describe_gaps(found), *([] if known is not None else _describe_relevance(given))]:
+        console.print(Text("\n" + "\n".join(lines)))
     if given.unread:
-        lines = (f"  {who}: {_explain_reason(why, found.platform)}" for who, why in given.unread)
+        lines = [f"  {who}: {_explain_reason(why, found.platform)}" for who, why in given.unread]
         console.print(Text("\n".join(["seeds that could not be read:", *lines])))
     if png is not None and (sentence := _draw(known, png, found)):
         console.print(f"{sentence}: {png}", soft_wrap=True)
+
+
+def _make_headline(given: CampaignReport) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, line in list_headlines(given.found, billed=given.billed, focused=given.known is None):
+        table.add_row(name, Text(line))
+    return table
 
 
 def _explain_reason(why: str, platform: str) -> str:
@@ -168,32 +194,31 @@ def _explain_reason(why: str, platform: str) -> str:
 
 
 @singledispatch
-def _show_known(details: object, console: Console, found: Summary, *, billed: bool) -> None:
+def _show_known(details: object, console: Console, given: CampaignReport) -> None:
     """Print what a campaign knows beside counts; of kinds that other packages add, each value on its line."""
-    del billed
     if details is None:
-        _format_found(console, found)
+        _show_accounts(console, given)
         return
     lines = (f"{name}: {value}" for name, value in collect_knowledge(details)["report"].items())
     console.print(Text("\n".join(["", *lines])))
 
 
 @_show_known.register
-def _(details: TrackReport, console: Console, found: Summary, *, billed: bool) -> None:
-    del found, billed
+def _(details: TrackReport, console: Console, given: CampaignReport) -> None:
+    del given
     track_report.show(console, details)
 
 
 @_show_known.register
-def _(details: RefreshReport, console: Console, found: Summary, *, billed: bool) -> None:
-    refresh_report.show(console, details, billed=billed)
-    if restricted := find_platform(found.platform).publishing:
+def _(details: RefreshReport, console: Console, given: CampaignReport) -> None:
+    refresh_report.show(console, details, billed=given.billed)
+    if restricted := find_platform(given.found.platform).publishing:
         console.print(Text(f"\n{restricted}"))
 
 
 @_show_known.register
-def _(details: SampleReport, console: Console, found: Summary, *, billed: bool) -> None:
-    del found, billed
+def _(details: SampleReport, console: Console, given: CampaignReport) -> None:
+    del given
     sample_report.show(console, details)
 
 
@@ -231,33 +256,41 @@ def _(details: SampleReport, png: Path, found: Summary) -> str:
     return "accounts on topic"
 
 
-def _format_found(console: Console, found: Summary) -> None:
-    console.print()
-    console.print(_format_best(found))
+def _show_accounts(console: Console, given: CampaignReport) -> None:
+    """Print the curve of a campaign that collects, and its most relevant accounts."""
+    found = given.found
     if len(found.steps):
+        console.print("\nrelevance found (sum)")
+        console.print(block_charts.draw_curve(found.steps, width=min(60, max(20, console.width - 14))))
+        if given.baselines:
+            console.print()
+            console.print(block_charts.make_curves_table("this campaign", found.steps, given.baselines))
+    for title, rows in (
+        ("most relevant accounts: discovered", found.discovered),
+        ("most relevant accounts: seeds", found.top_seeds[:SEEDS]),
+    ):
         console.print()
-        console.print(score_curve.draw_letters(found.steps, width=min(60, max(20, console.width - 14))))
+        console.print(_make_accounts_table(title, rows, pages=find_platform_facts(found.platform).pages))
 
 
-def _format_best(found: Summary) -> Table:
-    table = Table(title="most relevant accounts", title_justify="left", box=None, pad_edge=False)
-    pages = find_platform_facts(found.platform).pages
+def _make_accounts_table(title: str, rows: Sequence[Mapping[str, Any]], *, pages: bool) -> Table:
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("page" if pages else "account", overflow="fold")
-    for name in ("relevance", "matches", "posts read", "step"):
+    for name in ("relevance", "occurrences", "posts read", "step"):
         table.add_column(name, justify="right", no_wrap=True, min_width=len(name))
-    for row in found.top:
-        step = "seed" if row["act"] == "seed" else f"{row['step']:,}"
+    for row in rows:
+        step = f"{row['step']:,}" if row["act"] in STEPS else "seed"
         name = row["account"].removeprefix("@") if pages else row["account"]
         table.add_row(Text(name), f"{row['value']:.2f}", f"{row['occurrences']:,}", f"{row['posts']:,}", step)
-    if not found.top:
+    if not rows:
         table.add_row("none yet", "", "", "", "")
     return table
 
 
-def _format_requests(found: Summary) -> Table:
+def _make_requests(found: Summary) -> Table:
     table = Table(title="requests by status", title_justify="left", box=None, pad_edge=False)
     table.add_column("endpoint", no_wrap=True)
-    table.add_column("answer")
+    table.add_column("reply")
     table.add_column("status", justify="right")
     table.add_column("requests", justify="right")
     for (endpoint, kind, status), count in _group_requests(found.requests).items():
@@ -275,7 +308,7 @@ def _group_requests(rows: Sequence[Mapping[str, Any]]) -> Counter[tuple[str, str
     return found
 
 
-def _format_bill(found: Summary) -> Table:
+def _make_bill(found: Summary) -> Table:
     table = Table(title="billed by day (UTC)", title_justify="left", box=None, pad_edge=False)
     table.add_column("day", no_wrap=True)
     table.add_column("posts", justify="right")
@@ -288,30 +321,22 @@ def _format_bill(found: Summary) -> Table:
     return table
 
 
-def _format_totals(found: Summary, worth: Sequence[str], *, billed: bool) -> Text:
-    missing = ", ".join(f"{count:,} {reason}" for reason, count in found.missing.items())
-    asked = len(found.steps) + len(found.seeds)
-    posts = f"{pluralize(found.posts, 'post')} returned, counting repeats"
-    lines = [*worth[:2], f"{posts}, {pluralize(asked, 'account')} asked, {found.known:,} known"]
-    if missing:
-        lines.append(f"not to be read: {missing}")
+def _describe_gaps(found: Summary) -> Iterator[str]:
+    """Yield what could not be read, and what was not requested again."""
+    if found.missing:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in found.missing.items())
+        yield f"accounts that could not be read: {reasons}"
     if found.reused:
-        lines.append(
-            f"{pluralize(found.reused, 'answer was', 'answers were')} in the database already, and cost nothing"
-        )
-    if billed:
-        lines.append(f"cost by the price table, at most: {format_dollars(found.cost)}")
-    return Text("\n" + "\n".join([*lines, *worth[2:]]))
+        replies = pluralize(found.reused, "reply was", "replies were")
+        yield f"{replies} in the database already and cost nothing"
 
 
-def _format_relevance(found: Summary, spending: Spending, *, billed: bool) -> list[str]:
-    """Return what a campaign that collects found in all, and for each request and dollar."""
+def _describe_relevance(given: CampaignReport) -> Iterator[str]:
+    """Yield what a campaign that collects found in all, and for each request and dollar."""
+    found = given.found
     steps, seeds = pluralize(len(found.steps), "step"), pluralize(len(found.seeds), "seed")
-    return [
-        f"{steps} after {seeds} found relevance {found.relevance:,.1f} in all",
-        f"the seeds themselves are worth {found.seed_relevance:,.1f}",
-        *_format_worth(found, spending, billed=billed),
-    ]
+    yield f"{steps} after {seeds} found relevance {found.relevance:,.1f}; the seeds have {found.seed_relevance:,.1f}"
+    yield from _format_worth(found, given.spending, billed=given.billed)
 
 
 def _format_worth(found: Summary, spending: Spending, *, billed: bool) -> Iterator[str]:

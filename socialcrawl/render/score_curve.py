@@ -1,4 +1,4 @@
-"""The score curve: relevance found against accounts asked, as a picture in a file or in letters."""
+"""The score curve: relevance found against accounts read, as a picture in a file."""
 
 from pathlib import Path
 from typing import Any
@@ -7,15 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.render.console import Text
-from socialcrawl.text.wording import pluralize
 
 FORMATS = ("png", "svg", "pdf")
-BARS = " ▁▂▃▄▅▆▇█"
 THOUSAND = 1000.0  # from here on, numbers on axes are grouped
 
 
-RELEVANCE = ("accounts asked after the seeds", "relevance found (sum of beta)")
+RELEVANCE = ("accounts read after the seeds", "relevance found (sum)")
 
 
 def find_format(path: Path) -> str:
@@ -65,23 +62,6 @@ def draw_png(path: Path, values: NDArray[np.float64], title: str, axes_of: tuple
             figure.savefig(path, format=kind)
         except OSError as error:
             raise StoreError(f"The picture {path} cannot be written ({error.strerror}): name another file.") from error
-
-
-def draw_letters(values: NDArray[np.float64], width: int = 60, height: int = 8) -> Text:
-    """Return the same curve in block letters, `width` by `height` characters, with its two ends labelled."""
-    curve = np.add.accumulate(values) if len(values) else np.zeros(1)
-    places = np.linspace(0, len(curve) - 1, width).round().astype(int)
-    eighths = np.round(curve[places] / (curve[-1] or 1.0) * height * 8).astype(int)
-    lines = []
-    label = f"{curve[-1]:,.0f}"
-    edge = max(8, len(label))
-    for row in range(height - 1, -1, -1):
-        bars = "".join(BARS[int(n)] for n in np.clip(eighths - row * 8, 0, 8))
-        lines.append(f"{label if row == height - 1 else '0' if row == 0 else '':>{edge}} ┤{bars}")
-    lines.append(f"{'':>{edge}} └{'─' * width}")
-    right = f"{pluralize(len(values), 'account')} asked"
-    lines.append(f"{'':>{edge + 2}}0{right:>{width - 1}}")
-    return Text("\n".join(lines), no_wrap=True)
 
 
 def group_digits(axes: Any, *, named: bool = False) -> None:

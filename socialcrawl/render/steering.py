@@ -75,14 +75,19 @@ def describe_steering(found: Steering | None, judgement: Judgement | None = None
     if found is None:
         return []
     if found.chance is None or found.breadth is None:
-        unknown = f"steering: it is not known whether {found.estimator} does better than chance or breadth-first"
         drawn = f"one step in {1 / CONTROL:.0f} then reads an account that is drawn for comparison"
-        change = "and run with --change"
         return [
-            f"{unknown}, as it chose every account",
-            f"  what to do: set control = {CONTROL} under [crawl], {change}; {drawn}",
+            f"did steering beat chance? Not measured: {found.estimator} chose every account",
+            f"  to find out: set control = {CONTROL} under [crawl], and run with --change; {drawn}",
         ]
-    return [*describe_gain(found), *_advise(found, judgement)]
+    return [_describe_answer(found.chance, found.breadth), *describe_gain(found), *_advise(found, judgement)]
+
+
+def _describe_answer(chance: ControlComparison, breadth: ControlComparison) -> str:
+    """Return in a few words whether steering beat chance and breadth-first."""
+    answers = {1: "yes", -1: "no, it did worse", 0: "no difference is shown", None: "not enough data yet"}
+    said = [answers[one.gain.sign if one.gain else None] for one in (chance, breadth)]
+    return f"did steering beat chance? {said[0].capitalize()}. Did it beat breadth-first? {said[1].capitalize()}."
 
 
 def describe_gain(found: Steering) -> list[str]:
@@ -91,7 +96,7 @@ def describe_gain(found: Steering) -> list[str]:
     assert found.breadth is not None
     steps = pluralize(found.steps, "step")
     return [
-        f"steering: {steps} that {found.estimator} chose found relevance {found.mean:.3f} each",
+        f"  {steps} that {found.estimator} chose found relevance {found.mean:.3f} each",
         _describe_gain("chance", "drawn from all known accounts", found.chance),
         _describe_gain("breadth-first", "drawn from those nearest to the seeds", found.breadth),
     ]

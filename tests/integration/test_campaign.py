@@ -219,7 +219,7 @@ def test_a_run_names_the_seeds_that_could_not_be_read_and_says_why(tmp_path):
     with serve_in_thread(posts(), missing=0.3, limit=100_000) as mock:
         settings = campaign_of(mock.url, tmp_path / "a.db", seeds=seeds, crawl={"steps": 2})
         ending = run_campaign(settings, Console(file=io.StringIO()), quiet=True)
-    assert ending.unread == [(gone[0], "suspended"), ("nobody_at_all", "unknown")]
+    assert ending.report.unread == [(gone[0], "suspended"), ("nobody_at_all", "unknown")]
     assert build_object(ending)["seeds_unread"] == {gone[0]: "suspended", "nobody_at_all": "unknown"}
     console = Console(file=io.StringIO(), width=100)
     show_ending(settings, console, ending, as_json=False)
@@ -230,10 +230,11 @@ def test_a_run_names_the_seeds_that_could_not_be_read_and_says_why(tmp_path):
 def test_pages_in_a_report_have_no_at(mock, tmp_path):
     settings = campaign_of(mock.url, tmp_path / "a.db", crawl={"steps": 2})
     found = run_campaign(settings, Console(file=io.StringIO()), quiet=True).report.found
-    top = [{**found.top[0], "account": "@https://a.example/"}, {**found.top[1], "account": "did:plc:bob"}]
+    row = found.top_seeds[0]
+    top = [{**row, "account": "@https://a.example/"}, {**row, "account": "did:plc:bob"}]
     for platform, word, name in (("web", "page", "https://a.example/"), ("x", "account", "@https://a.example/")):
         console = Console(file=io.StringIO(), width=100)
-        shown = replace(found, platform=platform, top=top)
+        shown = replace(found, platform=platform, discovered=top)
         show(console, CampaignReport(shown, billed=False, spending={}))
         lines = [line.split() for line in console.file.getvalue().splitlines()]
         assert [word, "relevance"] in [line[:2] for line in lines]

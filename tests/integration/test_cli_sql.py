@@ -136,10 +136,10 @@ def test_the_report_shows_the_best_accounts_the_curve_and_the_requests(tmp_path)
         rows(demo.database, f"select {what}")[0][0]
         for what in ("count(*) from post", "sum(posts) from request where kind <> 'held'")
     )
-    assert f"{returned:,} posts returned, counting repeats," in child.stdout.replace("\n", " ")
+    assert f"which returned {returned:,} posts (repeats included)" in " ".join(child.stdout.split())
     assert held <= returned
     assert "/2/users/:id/tweets" in child.stdout
-    assert "not to be read:" in child.stdout
+    assert "accounts that could not be read:" in child.stdout
     assert png.stat().st_size > 10_000
     pixels = imread(png)
     assert pixels.shape[:2] == (576, 1008)

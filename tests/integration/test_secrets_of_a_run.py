@@ -65,5 +65,5 @@ def test_no_secret_is_shown_or_kept_whatever_goes_wrong(tmp_path, tokens, variab
 def test_a_token_in_a_file_that_the_environment_names_is_used(tmp_path):
     (tmp_path / "token.txt").write_text(BEARER + "\n")
     child = run_at_debug(tmp_path, '{ env = "BEARER" }', {"BEARER_FILE": str(tmp_path / "token.txt")})
-    assert b"accounts asked" in child.stdout
+    assert b"accounts on topic" in child.stdout
     assert BEARER.encode() not in child.stdout + child.stderr

@@ -97,7 +97,7 @@ def test_a_long_bill_is_told_by_its_last_days_and_the_sum_of_those_before(ran):
     text = by.file.getvalue()
     assert line_of(text, "before").split() == ["before", f"{sum(range(1, 17)):,}", f"${sum(range(1, 17)) / 10:,.2f}"]
     assert sum(line.startswith("2026-10-") for line in text.splitlines()) == 14
-    assert "1,234 answers were in the database already, and cost nothing" in text
+    assert "1,234 replies were in the database already and cost nothing" in text
 
 
 def test_a_campaign_that_has_found_nothing_divides_by_nothing(ran):

@@ -12,17 +12,19 @@ from socialcrawl.engine.model import MILLS_PER_DOLLAR
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.platforms.facts import DEFAULT
 from socialcrawl.storage.queries.row_values import join_transaction
+from socialcrawl.storage.queries.topic_counts import TopicCounts, count_on_topic
 
 # Ties in value go to the earlier pick, as everywhere.
 TOP = """
-select coalesce('@' || a.username, a.platform_id) as account, a.name, o.value, o.occurrences, o.posts, p.act,
-  (select count(*) from pick q
-    where q.campaign = p.campaign and q.act in ('expand', 'probe', 'walk') and q.n <= p.n) as step
+select coalesce('@' || a.username, a.platform_id) as account, a.platform_id as id,
+  o.value, o.occurrences, o.posts, p.act,
+  case when p.act in ('expand', 'walk') then (select count(*) from pick q
+    where q.campaign = p.campaign and q.act in ('expand', 'probe', 'walk') and q.n <= p.n) end as step
 from outcome o join pick p on p.campaign = o.campaign and p.n = o.n join account a on a.node = o.node
-where o.campaign = :campaign and o.value > 0 and p.act in ('seed', 'expand', 'walk', 'import')
-  and not (p.act = 'walk' and o.value < 1)
+where o.campaign = :campaign and o.value > 0 and p.act in ({acts}) and not (p.act = 'walk' and o.value < 1)
 order by o.value desc, o.n limit :most
 """
+SEEDS, DISCOVERED = "'seed', 'import'", "'expand', 'walk'"  # acts by which an account was read
 VALUES = """
 select case when p.act = 'walk' and o.value < 1 then 0.0 else o.value end, p.act <> 'seed'
 from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
@@ -60,6 +62,7 @@ from request where campaign = :campaign and coalesce(kind, '') <> 'held' group b
 """
 
 SETTINGS = "select settings from campaign where id = :campaign"
+LATEST = "select settings from version where campaign = :campaign order by number desc limit 1"
 HELD = "select count(*) from post"
 
 
@@ -67,19 +70,23 @@ HELD = "select count(*) from post"
 class Summary:
     """What a campaign has found so far, and what it took.
 
-    `base_url` is the server that was asked when it began, "" for the platform itself. `seeds` and `steps` are the
-    values beta of the seeds and of the steps after them, in order (float64); steps of a sample are worth 1 on topic,
-    those of a refresh 1 alive. `missing` counts accounts by why their latest outcome is none. `posts` counts posts read
-    (a post read twice counts twice), `held` those in the database, of all campaigns. `cost` is in mills of a cent by
-    the price table, `began` and `ended` are ISO 8601. `reused` counts answers that the database had and that were not
-    asked for again, which are in no other count. `billed_posts` has, for each UTC day of our clock, (day, posts billed,
-    dollars for everything); posts where each is billed once a day, else posts read.
+    `topic` has today's keywords and patterns, `top_seeds` and `discovered` the most relevant accounts: those among the
+    seeds (and an imported history), and those that were read after them. `base_url` is the
+    server that was asked when it began, "" for the platform itself. `seeds` and `steps` are the values beta of the
+    seeds and of the steps after them, in order (float64); steps of a sample are worth 1 on topic, those of a
+    refresh 1 alive. `missing` counts accounts by why their latest outcome is none. `posts` counts posts read (a
+    post read twice counts twice), `held` those in the database, of all campaigns. `cost` is in mills of a cent by
+    the price table, `began` and `ended` are ISO 8601. `reused` counts answers that the database had and that were
+    not asked for again, which are in no other count. `billed_posts` has, for each UTC day of our clock, (day, posts
+    billed, dollars for everything); posts where each is billed once a day, else posts read.
     """
 
     name: str
     platform: str
+    topic: tuple[str, ...]
     base_url: str
-    top: list[dict[str, Any]]
+    top_seeds: list[dict[str, Any]]
+    discovered: list[dict[str, Any]]
     seeds: NDArray[np.float64]
     steps: NDArray[np.float64]
     requests: list[dict[str, Any]]
@@ -93,6 +100,7 @@ class Summary:
     ended: str | None
     reused: int
     billed_posts: list[tuple[str, int, float]]
+    on_topic: TopicCounts
 
     @property
     def relevance(self) -> float:
@@ -159,12 +167,17 @@ def summarize_campaign(connection: Connection, name: str | None = None, most: in
         values = _read_rows(connection, VALUES, number)
         sent, posts, cost, began, ended, reused = _read_rows(connection, TOTALS, number)[0]
         billed = _read_rows(connection, BILLED, number)
-        source = orjson.loads(_read_rows(connection, SETTINGS, number)[0][0])["source"]
+        began_with = orjson.loads(_read_rows(connection, SETTINGS, number)[0][0])
+        source = began_with["source"]
+        changed = _read_rows(connection, LATEST, number)
+        topic = (orjson.loads(changed[0][0]) if changed else began_with).get("topic") or {}
         return Summary(
             name=title,
             platform=source["platform"],
+            topic=(*(topic.get("keywords") or ()), *(topic.get("patterns") or ())),
             base_url=source.get("base_url") or "",
-            top=_read_dicts(connection, TOP, number, most=most),
+            top_seeds=_read_dicts(connection, TOP.format(acts=SEEDS), number, most=most),
+            discovered=_read_dicts(connection, TOP.format(acts=DISCOVERED), number, most=most),
             seeds=np.array([value for value, step in values if not step], np.float64),
             steps=np.array([value for value, step in values if step], np.float64),
             requests=_read_dicts(connection, REQUESTS, number),
@@ -178,6 +191,7 @@ def summarize_campaign(connection: Connection, name: str | None = None, most: in
             ended=ended,
             reused=reused,
             billed_posts=[(day, int(new), int(mills) / MILLS_PER_DOLLAR) for day, new, mills in billed],
+            on_topic=count_on_topic(connection, number),
         )
 
 

@@ -195,10 +195,10 @@ def test_a_report_says_how_good_the_sample_is_and_nothing_of_seeds(found):
     )
     assert "of the accounts on topic that walks can reach, with 95 % intervals" in text
     assert "of all visits were on topic" not in text  # these walks go nowhere else
-    for words in ("steps after", "the seeds themselves", "most relevant accounts", "relevance per request"):
+    for words in ("steps after", "the seeds have", "most relevant accounts", "relevance per request"):
         assert words not in text
         assert words in collected
-    assert f"{found.read:,} accounts asked" in text
+    assert f"{found.read:,} accounts read" in text
 
 
 def test_a_report_names_the_parts_of_the_topic_that_it_leaves_out(found):

@@ -18,7 +18,7 @@ from socialcrawl.forecast.spread import FEW, Spread
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.ratelimit.outage import Outage
-from socialcrawl.render import live_screen, score_curve
+from socialcrawl.render import block_charts, live_screen, score_curve
 from socialcrawl.render.live_screen import LineView, ScreenView, describe_progress, describe_spending
 from socialcrawl.text.wording import format_span, parse_instant, parse_seconds, round_up
 
@@ -337,7 +337,7 @@ def test_an_instant_is_read_in_utc_unless_it_says_otherwise():
 
 
 def curve(values, **more):
-    return score_curve.draw_letters(np.array(values, np.float64), **more).plain.splitlines()
+    return block_charts.draw_curve(np.array(values, np.float64), **more).plain.splitlines()
 
 
 @pytest.mark.parametrize("values", [[], [0.0], [0.0] * 500, [5.0], [1.0] * 10, np.arange(1e6)], ids=len)
@@ -345,7 +345,7 @@ def test_the_curve_in_letters_has_its_size_whatever_there_is_to_show(values):
     lines = curve(values, width=30, height=4)
     assert len(lines) == 6
     assert all(len(line.split("┤")[1]) == 30 for line in lines[:4])
-    assert f"{len(values):,} account{'s' * (len(values) != 1)} asked" in lines[-1]
+    assert f"{len(values):,} account{'s' * (len(values) != 1)} read" in lines[-1]
     assert len({line.index("┤") for line in lines[:4]} | {lines[4].index("└")}) == 1
 
 
@@ -353,7 +353,7 @@ def test_the_curve_in_letters_grows_from_left_to_right_up_to_the_sum():
     lines = curve([1.0] * 100, width=10, height=2)
     assert lines[0].split("┤")[0].strip() == "100"
     assert lines[0].endswith("█")
-    heights = [sum(score_curve.BARS.index(line.split("┤")[1][i]) for line in lines[:2]) for i in range(10)]
+    heights = [sum(block_charts.BARS.index(line.split("┤")[1][i]) for line in lines[:2]) for i in range(10)]
     assert heights == sorted(heights)
     assert (heights[0], heights[-1]) == (0, 16)
     flat = curve([0.0] * 3, width=10, height=2)

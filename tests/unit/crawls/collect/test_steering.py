@@ -162,7 +162,7 @@ def test_steps_that_all_found_the_same_show_no_gain_and_the_report_says_so():
     found = compare_arms("bfs", *steps_of(np.zeros(200)))
     assert found.chance.steps >= LEAST
     assert (found.chance.gain, found.chance.needed) == (None, None)
-    said = steering_lines.describe_steering(found)[1]
+    said = steering_lines.describe_steering(found)[2]
     assert said.endswith(
         f"than chance: not enough data yet ({found.chance.steps} drawn from all known accounts all found 0.000)"
     )
@@ -228,7 +228,8 @@ BETTER, WORSE, SAME = interval(0.3, 0.7), interval(-0.7, -0.3), interval(-0.2, 0
 def test_the_words_say_better_or_worse_than_what_by_how_much_and_what_to_do():
     gain = "+0.500 a step, 99 %: +0.300 to +0.700; 40 drawn from"
     assert said(BETTER, BETTER).splitlines() == [
-        "steering: 800 steps that nh-ne-sum chose found relevance 0.900 each",
+        "did steering beat chance? Yes. Did it beat breadth-first? Yes.",
+        "  800 steps that nh-ne-sum chose found relevance 0.900 each",
         f"  better than chance: {gain} all known accounts found 0.400 each",
         f"  better than breadth-first: {gain} those nearest to the seeds found 0.400 each",
     ]
@@ -259,16 +260,25 @@ def test_another_estimator_is_named_only_where_steering_does_not_help_and_the_ot
     assert "shadows = [" in said(WORSE, SAME)
 
 
+def test_the_first_line_answers_for_chance_and_breadth_first_each():
+    unknown = "not enough data yet"
+    answers = {"Yes": BETTER, "No, it did worse": WORSE, "No difference is shown": SAME, unknown.capitalize(): None}
+    for one, chance in answers.items():
+        for other, breadth in answers.items():
+            first = said(chance, breadth).splitlines()[0]
+            assert first == f"did steering beat chance? {one}. Did it beat breadth-first? {other}."
+
+
 def test_without_drawn_steps_it_says_that_nothing_is_known_and_how_to_measure_it():
     first, second = steering_lines.describe_steering(Steering("hybrid-sum", 90, 0.5, 0.0))
-    assert "it is not known whether hybrid-sum does better than chance or breadth-first" in first
+    assert first == "did steering beat chance? Not measured: hybrid-sum chose every account"
     assert "set control = 0.1 under [crawl], and run with --change" in second
     assert "one step in 10" in second
     assert steering_lines.describe_steering(None) == []
     few = ControlComparison(3, nan, None, 140)
     assert (
         "not enough data yet (3 drawn from all known accounts, of at least 10); about 140 more steps may tell"
-        in (steering_lines.describe_steering(Steering("bfs", 30, 0.5, 0.1, few, few))[1])
+        in (steering_lines.describe_steering(Steering("bfs", 30, 0.5, 0.1, few, few))[2])
     )
 
 
@@ -347,9 +357,21 @@ def ended(tmp_path_factory):
         yield database, settings, run_campaign(settings, Console(file=io.StringIO()), quiet=True)
 
 
+def test_baselines_give_each_step_what_the_nearest_drawn_step_found(ended):
+    _, settings, ending = ended
+    who = assign_arms(settings.seed, 0.5, 0, 90)
+    own = ending.report.found.steps
+    assert set(ending.report.baselines) == {"chance", "breadth-first"}
+    for name, arm in (("chance", CHANCE), ("breadth-first", NEAREST)):
+        drawn = np.flatnonzero(who == arm)
+        # Of two that are equally near the earlier one counts.
+        nearest = [min(drawn, key=lambda place: (abs(place - step), place)) for step in range(90)]
+        assert ending.report.baselines[name] == pytest.approx(np.cumsum(own[nearest]))
+
+
 def test_a_campaign_draws_its_steps_says_so_and_tells_what_they_show(ended):
     database, settings, ending = ended
-    found = ending.gained
+    found = ending.report.gained
     who = assign_arms(settings.seed, 0.5, 0, 90).tolist()
     assert (found.estimator, found.control) == ("nh-ne-sum", 0.5)
     assert [found.steps, found.chance.steps, found.breadth.steps] == [who.count(arm) for arm in (0, 1, 2)]
@@ -389,7 +411,7 @@ def test_an_export_says_which_picks_were_drawn_so_that_anybody_can_work_out_the_
         picks = [row for row in csv.DictReader(file) if row["act"] == "expand"]
     assert len({row["node"] for row in picks}) == len(picks)
     values = {how: [float(row["value"] or 0) for row in picks if row["drawn"] == how] for how in ("", "all", "nearest")}
-    gained = ending.gained
+    gained = ending.report.gained
     assert [len(group) for group in values.values()] == [gained.steps, gained.chance.steps, gained.breadth.steps]
     means = [gained.mean, gained.chance.mean, gained.breadth.mean]
     assert [statistics.fmean(group) for group in values.values()] == pytest.approx(means)

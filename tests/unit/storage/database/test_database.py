@@ -130,9 +130,12 @@ def test_the_summary_counts_as_plain_python_does(place):
     best = sorted((p for p in pairs if p[1].value > 0), key=lambda pair: (-pair[1].value, pair[0].n))
     who = store.accounts([pick.node for pick, _ in best])
     steps = [pick.n for pick, _ in pairs if pick.act == "expand"]
-    assert [(row["step"], row["account"], row["value"]) for row in found.top] == [
-        (sum(n <= pick.n for n in steps), f"@{who[pick.node].username}", outcome.value) for pick, outcome in best
-    ][:15]
+    for act, rows_of in (("seed", found.top_seeds), ("expand", found.discovered)):
+        assert [(row["step"], row["account"], row["value"]) for row in rows_of] == [
+            (sum(n <= p.n for n in steps) if p.n in steps else None, f"@{who[p.node].username}", outcome.value)
+            for p, outcome in best
+            if p.act == act
+        ][:15]
     latest = {p.node: o.missing for p, o in pairs if p.node >= 0}  # an account that failed twice is one account
     gone = [why for why in latest.values() if why]
     assert found.missing == {reason: gone.count(reason) for reason in set(gone)}

@@ -1,0 +1,96 @@
+"""How many posts and accounts of a campaign are on topic, and when these posts were written, in SQL."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from sqlalchemy import Connection, text
+
+# What is no day is left out of the days: who imported a post claims when it was written.
+DAYS = """
+select substr(p.created_at, 1, 10) as day, count(*) from hit h join post p on p.id = h.post
+where h.campaign = :campaign group by 1 order by 1
+"""
+AUTHORS = "select count(distinct p.author) from hit h join post p on p.id = h.post where h.campaign = :campaign"
+# An account on the wider topic only is worth less than 1 in a walk.
+ACCOUNTS = """
+select case when p.act in ('seed', 'import') then 0 else 1 end as discovered, count(distinct o.node),
+  count(distinct case when o.value > 0 and not (p.act = 'walk' and o.value < 1) then o.node end)
+from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
+where o.campaign = :campaign and o.missing is null and o.node >= 0
+  and p.act in ('seed', 'expand', 'recrawl', 'walk', 'import') group by 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicCounts:
+    """What a campaign holds on its topic.
+
+    Attributes:
+        posts: posts that match the topic.
+        authors: accounts that wrote them, read or not.
+        days: (day, posts that match) of each UTC day with such posts, oldest first.
+        seeds: seeds, and accounts of an imported history, that were read.
+        seeds_on_topic: those of them that are on topic.
+        discovered: accounts that were read after the seeds.
+        discovered_on_topic: those of them that are on topic.
+    """
+
+    posts: int = 0
+    authors: int = 0
+    days: Sequence[tuple[date, int]] = ()
+    seeds: int = 0
+    seeds_on_topic: int = 0
+    discovered: int = 0
+    discovered_on_topic: int = 0
+
+    @property
+    def first(self) -> date | None:
+        """The UTC day of the oldest post that matches; None: there is none, or nobody knows."""
+        return self.days[0][0] if self.days else None
+
+    @property
+    def last(self) -> date | None:
+        """The UTC day of the newest one."""
+        return self.days[-1][0] if self.days else None
+
+    def fill_days(self, most: int) -> tuple[int, list[tuple[date, int]]]:
+        """Return all days from the first to the last, also those without posts, in spans of equal length.
+
+        Args:
+            most: the number of spans that are returned at most, at least 1.
+
+        Returns:
+            the days of a span, and (its first day, its posts) of each; the last span may reach beyond the last day.
+        """
+        if self.first is None or self.last is None:
+            return 1, []
+        length = -(-((self.last - self.first).days + 1) // most)
+        spans = [0] * (-(-((self.last - self.first).days + 1) // length))
+        for day, posts in self.days:
+            spans[(day - self.first).days // length] += posts
+        return length, [(self.first + timedelta(days=length * place), posts) for place, posts in enumerate(spans)]
+
+
+def count_on_topic(connection: Connection, campaign: int) -> TopicCounts:
+    """Return what a campaign holds on its topic; called in a transaction."""
+    rows = connection.execute(text(DAYS), {"campaign": campaign}).all()
+    accounts = {row[0]: row[1:] for row in connection.execute(text(ACCOUNTS), {"campaign": campaign})}
+    (seeds, seeds_on_topic), (discovered, discovered_on_topic) = (accounts.get(which, (0, 0)) for which in (0, 1))
+    days = [(found, posts) for day, posts in rows if (found := _parse_day(day)) is not None]
+    return TopicCounts(
+        posts=sum(posts for _, posts in rows),
+        authors=int(connection.execute(text(AUTHORS), {"campaign": campaign}).scalar_one()),
+        days=days,
+        seeds=seeds,
+        seeds_on_topic=seeds_on_topic,
+        discovered=discovered,
+        discovered_on_topic=discovered_on_topic,
+    )
+
+
+def _parse_day(given: str | None) -> date | None:
+    try:
+        return date.fromisoformat(given or "")
+    except ValueError:
+        return None
