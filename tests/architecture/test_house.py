@@ -40,7 +40,7 @@ FLOORS = [
 ]
 HOMES = {
     "tweepy": ("platforms/x/wire.py",),
-    "requests": ("platforms/x/transport.py", "platforms/x/wire.py"),
+    "requests": ("platforms/x/transport.py", "platforms/x/wire.py", "testing/social_api.py"),
     "httpx": ("platforms/http_client.py",),
     "httpcore": ("platforms/http_client.py", "platforms/sockets.py"),
     "idna": ("text/domains.py",),

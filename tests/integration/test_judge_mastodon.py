@@ -5,17 +5,16 @@ from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from functools import cache
 from time import time as wall
-from urllib.parse import urlsplit
 
 import pytest
 import requests
 from mastodon import Mastodon, MastodonNotFoundError, MastodonRatelimitError, MastodonUnauthorizedError
-from requests.adapters import HTTPAdapter
 from shared_data import needed
 from test_mock_mastodon import text_of
 from test_mock_world import START, posts_of
 
 from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.testing.social_api import MockAdapter
 
 HOME = "home.example"
 # author, text, mentioned, the number of the post that is answered, or of the one that is repeated
@@ -83,23 +82,10 @@ def serving(time=wall, **settings):
         yield mock.url, lambda: mock.report()["platforms"]["mastodon"]
 
 
-class _Elsewhere(HTTPAdapter):
-    """Requests to any host, sent to the mock with that host's name."""
-
-    def __init__(self, base):
-        super().__init__()
-        self.base = base
-
-    def send(self, request, **more):
-        request.headers["Host"] = urlsplit(request.url).hostname
-        request.url = self.base + request.path_url
-        return super().send(request, **more)
-
-
 def client_of(base, instance=None, token="t", method="throw"):
     """Mastodon.py at the mock, as an instance that it asks by its own name."""
     session = requests.Session()
-    session.mount("https://", _Elsewhere(base))
+    session.mount("https://", MockAdapter(base))
     place = base if instance is None else f"https://{instance}"
     return Mastodon(access_token=token, api_base_url=place, ratelimit_method=method, session=session)
 

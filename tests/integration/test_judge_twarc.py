@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 import requests
-from mock_judges import DELETED, MISSING, PROTECTED, SUSPENDED, UNHEARD, Clock, Redirect, Town, requests_of
+from mock_judges import DELETED, MISSING, PROTECTED, SUSPENDED, UNHEARD, Clock, Town, requests_of
 from twarc import decorators2
 from twarc.client2 import Twarc2
 from twarc.expansions import ensure_flattened
 
 from socialcrawl.mock.rate_windows import LimitRule
 from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.testing.social_api import MockAdapter
 
 TOWN = Town()
 TIMELINE = "/2/users/:id/tweets"
@@ -43,7 +44,7 @@ def client_of():
 
         def connect(self):
             super().connect()
-            self.client.mount("https://api.twitter.com", Redirect(self.url))
+            self.client.mount("https://api.twitter.com", MockAdapter(self.url))
 
     def client(mock, **keys):
         made.append(Local(mock.url, **(keys or {"bearer_token": "TOKEN"})))
@@ -161,13 +162,13 @@ def test_a_refused_token_is_an_error_of_http(file, client_of):
 LED = """
 import os
 import sys
-sys.path.insert(0, {tests!r})
+sys.path.insert(0, {root!r})
 import requests
-from mock_judges import Redirect
+from socialcrawl.testing.social_api import MockAdapter
 plain = requests.Session.__init__
 def led(self):
     plain(self)
-    self.mount("https://api.twitter.com", Redirect(os.environ["MOCK_OF_X"]))
+    self.mount("https://api.twitter.com", MockAdapter(os.environ["MOCK_OF_X"]))
 requests.Session.__init__ = led
 """
 NO_PLUGINS = "def iter_entry_points(group):\n    return iter(())\n"
@@ -176,9 +177,7 @@ NO_PLUGINS = "def iter_entry_points(group):\n    return iter(())\n"
 @pytest.fixture
 def twarc2(tmp_path):
     """The command `twarc2` in a folder of its own: its standard output after it has ended well."""
-    (tmp_path / "sitecustomize.py").write_text(
-        LED.format(tests=str(Path(__file__).parents[1] / "support")), encoding="utf-8"
-    )
+    (tmp_path / "sitecustomize.py").write_text(LED.format(root=str(Path(__file__).parents[2])), encoding="utf-8")
     (tmp_path / "pkg_resources.py").write_text(NO_PLUGINS, encoding="utf-8")
 
     def run(mock, *words):

@@ -14,13 +14,13 @@ from mock_judges import (
     TWEET_FIELDS,
     UNHEARD,
     Clock,
-    Redirect,
     Town,
     by_tweepy,
     requests_of,
 )
 
 from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.testing.social_api import MockAdapter
 
 TOWN = Town()
 TIMELINE = "/2/users/:id/tweets"
@@ -45,7 +45,7 @@ def client_of():
 
     def client(mock, *keys, **options):
         made.append(tweepy.Client(*keys or ("TOKEN",), **options))
-        made[-1].session.mount("https://api.twitter.com", Redirect(mock.url))
+        made[-1].session.mount("https://api.twitter.com", MockAdapter(mock.url))
         return made[-1]
 
     yield client

@@ -7,9 +7,6 @@ import json
 import re
 from datetime import datetime
 from typing import NamedTuple
-from urllib.parse import urlsplit, urlunsplit
-
-from requests.adapters import HTTPAdapter
 
 START = 1_700_000_000
 MISSING = 0.25  # the share at which the accounts below are missing; all others of the town are here
@@ -180,19 +177,6 @@ def _mentioned(text, told):
         place, name = text[one["start"] : one["end"]].lower(), "@" + one["username"].lower()
         assert place == (name if name in text.lower() else "")
     return tuple(one["username"] for one in mentions)
-
-
-class Redirect(HTTPAdapter):
-    """The way of a requests session to the mock, whatever host was asked."""
-
-    def __init__(self, url):
-        self.to = urlsplit(url)
-        super().__init__()
-
-    def send(self, request, **options):
-        asked = urlsplit(request.url)
-        request.url = urlunsplit((self.to.scheme, self.to.netloc, asked.path, asked.query, ""))
-        return super().send(request, **{**options, "timeout": 20})
 
 
 def by_tweepy(town, response):

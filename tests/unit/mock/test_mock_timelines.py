@@ -1,28 +1,14 @@
-from urllib.parse import urlsplit, urlunsplit
-
 import httpx
 import numpy as np
 import pytest
 import requests
 import tweepy
-from requests.adapters import HTTPAdapter
 from test_mock_world import START, posts_of, synthetic
 
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.x.parameters import Cursor, cut_page, read_token
 from socialcrawl.mock.x.user_endpoints import REACH
-
-
-class Redirect(HTTPAdapter):
-    def __init__(self, url):
-        self.to = urlsplit(url)
-        super().__init__()
-
-    def send(self, request, **options):
-        asked = urlsplit(request.url)
-        request.url = urlunsplit((self.to.scheme, self.to.netloc, asked.path, asked.query, ""))
-        options["timeout"] = 20
-        return super().send(request, **options)
+from socialcrawl.testing.social_api import MockAdapter
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +27,7 @@ def client(town):
 def tweets(town):
     client = tweepy.Client("TOKEN")
     with client.session:
-        client.session.mount("https://api.twitter.com", Redirect(town.url))
+        client.session.mount("https://api.twitter.com", MockAdapter(town.url))
         yield client
 
 
@@ -93,7 +79,7 @@ def test_tweepy_is_told_of_limits_and_of_a_bad_token():
         for token, error in (("TOKEN", tweepy.TooManyRequests), ("other", tweepy.Unauthorized)):
             client = tweepy.Client(token)
             with client.session:
-                client.session.mount("https://api.twitter.com", Redirect(mock.url))
+                client.session.mount("https://api.twitter.com", MockAdapter(mock.url))
                 if token == "TOKEN":
                     assert client.get_user(username="ann").data.username == "Ann"
                 with pytest.raises(error):
