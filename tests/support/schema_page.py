@@ -8,25 +8,37 @@ from socialcrawl.storage.schema.questions import QUESTIONS
 from socialcrawl.storage.schema.tables import metadata
 from socialcrawl.storage.schema.views import VIEWS
 
-HEAD = """# What is in the database
+HEAD = """# Tables and views
 
 <!-- Made by `make reference`. Do not edit: change socialcrawl/storage/schema. -->
 
-One database, an SQLite file or a PostgreSQL server, holds any number of campaigns. Ask it with `socialcrawl sql`,
-which only reads, open it in a browser with `socialcrawl explore`, or read it with any other program: it is plain SQL.
+A database, an SQLite file or a PostgreSQL server, holds any number of campaigns. Start with the [views](#views): each
+answers a common question. You can query them with
 
-- Instants are ISO 8601 text in UTC (`2026-01-31T12:00:00.000000Z`): they sort as text, and `substr(x, 1, 10)` is a day.
-  `created_at` of posts and accounts is as the platform writes it, with three digits: compare it with other columns by
-  `substr(x, 1, 19)`.
-- Money is in mills of a cent (1/1000 cent) in the tables, in dollars in the views.
-- `node` numbers accounts in this database; queries of a campaign have negative numbers and no row in `account`.
-- `n` numbers the decisions of a campaign from 0, for ever; `(campaign, n)` names one.
-- What was forgotten leaves an empty row in `account` and a tombstone, nothing else.
+- `socialcrawl sql`, which only reads,
+- `socialcrawl explore`, in a browser,
+- [Python](python.md), or any other program: it is plain SQL.
+
+```text
+$ socialcrawl sql --db demo.db "select account, occurrences, posts from top_account limit 3"
+account          occurrences  posts
+shebre_yo                292   1389
+the_shiwil               143   1402
+TroniasHiarchun          105   1801
+```
+
+- **Times** are ISO 8601 text in UTC (`2026-01-31T12:00:00.000000Z`). They sort as text, and `substr(x, 1, 10)` is the
+  day. `created_at` of posts and accounts is as the platform writes it, with three decimals of a second: compare it with
+  other columns by `substr(x, 1, 19)`.
+- **Money** is in 1/1000 cent in tables, and in dollars in views.
+- **`node`** is the number of an account in this database. Searches have negative numbers and no row in `account`.
+- **`n`** is the number of a decision of a campaign, from 0. It never changes; `(campaign, n)` identifies a decision.
+- **Deleted accounts** leave an empty row in `account` and a tombstone, nothing else.
 """
 KEYS = """
 ## Keys
 
-A line is a key, from the one row to those that may be many; its words name the columns that point to it.
+Each line is a key, from the table with one row to the table with any number of rows; its label lists the columns.
 """
 # Keys that no constraint holds: nodes may be queries, and rows are written before what they belong to is known.
 LOOSE = (
@@ -60,10 +72,10 @@ def _render_diagram() -> Iterator[str]:
 def _render_views() -> Iterator[str]:
     yield "## Views"
     yield ""
-    yield "Whole questions under one name. Filter them by `campaign`."
+    yield "Each view answers a question. Filter by `campaign`."
     for view in VIEWS:
         yield from ("", f"### {view.name}", "", f"{view.comment[0].upper()}{view.comment[1:]}.", "")
-        yield from ("| column | is |", "|---|---|")
+        yield from ("| column | meaning |", "|---|---|")
         yield from (f"| {name} | {_escape_cell(words)} |" for name, words in view.columns.items())
 
 
@@ -72,14 +84,19 @@ def _render_tables() -> Iterator[str]:
     for table in metadata.tables.values():
         comment = str(table.comment)
         yield from ("", f"### {table.name}", "", f"{comment[0].upper()}{comment[1:]}.", "")
-        yield from ("| column | type | key | is |", "|---|---|---|---|")
+        yield from ("| column | type | key | meaning |", "|---|---|---|---|")
         for column in table.columns:
             kind, key = _name_type(column), _describe_key(table, column)
             yield f"| {column.name} | {kind} | {key} | {_escape_cell(str(column.comment))} |"
 
 
 def _render_questions() -> Iterator[str]:
-    yield from ("", "## Ten questions", "", "Each runs as it is on SQLite and PostgreSQL; `explore` has them as pages.")
+    yield from (
+        "",
+        "## Ten queries",
+        "",
+        "Each query runs unchanged on SQLite and PostgreSQL. `socialcrawl explore` shows them as pages.",
+    )
     for question in QUESTIONS:
         yield from ("", f"### {question.words}", "", "```sql", question.sql, "```")
     yield ""
