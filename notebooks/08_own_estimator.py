@@ -206,7 +206,7 @@ base_url = "{start_mock(posts, "--window", "1s", "--limit", 2_000)}"
 """)
 socialcrawl("run", "own.toml", "--yes", quiet=True)
 with sc.open(folder / "own.db") as data:
-    steering = data.report().values["steering"]
+    steering = data.report().to_dict()["steering"]
 
 # %%
 groups = {

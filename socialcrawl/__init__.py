@@ -1,7 +1,7 @@
 """A focused crawler for social APIs: it learns where to look, keeps to rate limits and a budget, and stores in SQL.
 
 The names in `__all__` are the public interface: `import socialcrawl as sc`. They are imported when they are first used.
-Everything else may change from version to version; docs/reference/python.md says what is promised.
+Everything else may change from version to version; docs/how-to/python.md says what is promised.
 """
 
 from importlib import import_module
@@ -9,12 +9,16 @@ from typing import Any
 
 __version__ = "0.1.0"
 __all__ = [
-    "Dataset", "Estimator", "Graph", "Network", "SimulationResult", "SocialcrawlError", "Table", "TableColumn", "open",
-    "simulate",
+    "Campaign", "CampaignEnding", "Dataset", "Estimator", "Graph", "Network", "RunProgress", "SimulationResult",
+    "SocialcrawlError", "Table", "TableColumn", "TextReport", "open", "simulate",
 ]  # fmt: skip
 
 _HOMES = {
     "open": ("api.dataset", "open_dataset"),
+    "Campaign": ("api.campaign_runs", "Campaign"),
+    "CampaignEnding": ("api.campaign_runs", "CampaignEnding"),
+    "RunProgress": ("api.campaign_runs", "RunProgress"),
+    "TextReport": ("api.text_report", "TextReport"),
     "Dataset": ("api.dataset", "Dataset"),
     "Estimator": ("crawls.collect.estimators.base", "Estimator"),
     "Graph": ("api.laboratory", "Graph"),

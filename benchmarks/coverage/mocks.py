@@ -15,9 +15,9 @@ from sqlalchemy import text
 from benchmarks.coverage.table import Shown, repeat
 from benchmarks.coverage.towns import LANGUAGES, WORD, Town, make_town
 from socialcrawl.campaign.build import ProcessContext, build
+from socialcrawl.campaign.cost_outlook import make_campaign_quote
 from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import Settings, check_settings
-from socialcrawl.cli.campaign_quotes import make_campaign_quote
 from socialcrawl.cli.commands import audit as auditing
 from socialcrawl.crawls.reporting import report
 from socialcrawl.crawls.sample.audit_report import audit_datasets

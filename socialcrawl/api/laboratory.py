@@ -1,7 +1,7 @@
 """Known graphs, and crawls replayed on them: which estimator suits a topic, before a request is sent."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.api.data_tables import Table, import_library, make_columns
 from socialcrawl.crawls.collect.estimators import Estimator
+from socialcrawl.crawls.collect.estimators.added import AddedEstimator, find_estimator_fault, make_object
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.graph.relevance import Topic
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Location = str | os.PathLike[str]
+Values = Location | Mapping[str, float] | None
 SCORES = {
     "estimator": ("text", "name of the estimator"),
     "seed_set": ("int", "number of the set of seeds, from 0"),
@@ -73,18 +75,25 @@ class Graph:
         return cls(graphs.build_mention_graph(read_posts(Path(path)), Topic(tuple(keywords))))
 
     @classmethod
-    def from_edges(cls, path: Location, values: Location | Mapping[str, float] | None = None) -> Self:
-        """Return the graph of a list of edges; parallel edges make one link.
+    def from_edges(cls, edges: Location | Iterable[Sequence[Any]], values: Values = None) -> Self:
+        """Return the graph of a list of edges; parallel edges make one link, of the sum of their weights.
 
         Args:
-            path: .parquet or .csv with two columns of names, optionally a third of weights; any other file is text.
-            values: relevance by name, or a file of it; None: 1 for every account.
+            edges: (source, target) or (source, target, weight) of each; or a file of them: .parquet or .csv with two
+                columns of names, optionally a third of weights, any other file is text.
+            values: relevance by name, 0 for others, or a file of it; None: 1 for every account.
 
         Raises:
             SettingsError: a file cannot be read, or a number is out of range.
         """
         given = values if values is None or isinstance(values, Mapping) else Path(values)
-        return cls(graphs.build_edge_graph(Path(path), given))
+        if isinstance(edges, str | os.PathLike):
+            return cls(graphs.build_edge_graph(Path(edges), given))
+        if isinstance(given, Path):
+            raise SettingsError("values are a dict where edges are no file.")
+        weighted = [(str(edge[0]), str(edge[1]), float(edge[2]) if len(edge) > 2 else 1.0) for edge in edges]
+        names = list(dict.fromkeys([*(name for edge in weighted for name in edge[:2]), *(given or ())]))
+        return cls._from_rows(names, weighted, [1.0 if given is None else given.get(name, 0.0) for name in names])
 
     @classmethod
     def from_networkx(cls, graph: "nx.Graph[Any]", value: str = "relevance", weight: str = "alpha") -> Self:
@@ -101,17 +110,21 @@ class Graph:
         names = [str(node) for node in graph.nodes]
         if len(set(names)) < len(names):
             raise SettingsError("Two nodes of the graph have the same name: rename them with networkx.relabel_nodes.")
-        place = {node: number for number, node in enumerate(graph.nodes)}
-        ends = [(place[a], place[b], data.get(weight, 1.0)) for a, b, data in graph.edges(data=True) if a != b]
+        edges = [(str(a), str(b), data.get(weight, 1.0)) for a, b, data in graph.edges(data=True)]
         if not graph.is_directed():
-            ends += [(b, a, alpha) for a, b, alpha in ends]
+            edges += [(b, a, alpha) for a, b, alpha in edges]
+        return cls._from_rows(names, edges, [data.get(value) or 0.0 for _, data in graph.nodes(data=True)])
+
+    @classmethod
+    def _from_rows(cls, names: Sequence[str], edges: Sequence[tuple[str, str, float]], values: Sequence[float]) -> Self:
+        place = {name: number for number, name in enumerate(names)}
+        ends = [(place[a], place[b], alpha) for a, b, alpha in edges if a != b]
         ends.sort(key=lambda edge: edge[0])  # a stable sort: a node's links stay in their order
         source = np.array([edge[0] for edge in ends], np.int64)
         target = np.array([edge[1] for edge in ends], np.int64)
         alpha = np.array([edge[2] for edge in ends], np.float64)
         indptr, indices, sums = gather_links(range(len(names)), len(names), source, target, alpha)
-        beta = np.array([data.get(value) or 0.0 for _, data in graph.nodes(data=True)], np.float64)
-        return cls(graphs.check_graph(KnownGraph(indptr, indices, sums, beta, names)))
+        return cls(graphs.check_graph(KnownGraph(indptr, indices, sums, np.array(values, np.float64), list(names))))
 
     def write(self, folder: Location) -> None:
         """Write the graph into a new folder, as `socialcrawl simulate --graph` reads it."""
@@ -219,7 +232,7 @@ def simulate(
         setup = ReplaySetup(
             one if isinstance(one, str) else "random", steps, strategy=strategy, refresh_rate=refresh_rate, seed=seed
         )
-        make = None if isinstance(one, str) else _make_maker(one)
+        make = None if isinstance(one, str) else _make_maker(name, one, seed)
         curves[name] = np.array([replay(graph.known, chosen, setup, make).curve for chosen in sets])
     return SimulationResult(curves)
 
@@ -230,15 +243,18 @@ def _find_name(estimator: Estimator | type[Estimator]) -> str:
     return str(getattr(estimator, "name", own.__name__))
 
 
-def _make_maker(estimator: Estimator | type[Estimator]) -> Callable[[], Estimator]:
-    """Return what makes a fresh estimator for each replay.
+def _make_maker(name: str, estimator: Estimator | type[Estimator], seed: int) -> Callable[[], Estimator]:
+    """Return what makes a fresh estimator for each replay; what it returns is checked.
 
     Raises:
-        SettingsError: it has no method `score`.
+        SettingsError: it has no method `score`, or one of its methods takes other arguments.
     """
-    if not callable(getattr(estimator, "score", None)):
-        raise SettingsError(f"{estimator!r} is no estimator: give a name, or an object with a method score.")
-    return estimator if isinstance(estimator, type) else lambda: deepcopy(estimator)
+    fault = find_estimator_fault(name, estimator if isinstance(estimator, type) else type(estimator))
+    if fault:
+        raise SettingsError(f"{estimator!r} is no estimator: it {fault}.")
+    if isinstance(estimator, type):
+        return lambda: AddedEstimator(name, make_object(estimator, f"the estimator {name!r}", seed, {}))
+    return lambda: AddedEstimator(name, deepcopy(estimator))
 
 
 def _slice_rows(rows: Sequence[Sequence[Any]], size: int) -> Iterator[Sequence[Sequence[Any]]]:

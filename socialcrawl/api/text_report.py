@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from copy import deepcopy
 from html import escape
 from typing import Any
 
@@ -11,12 +12,11 @@ class TextReport:
 
     Attributes:
         text: what the command prints.
-        values: the figures, as plain values of JSON.
     """
 
     def __init__(self, text: str, values: Mapping[str, Any]) -> None:
         self.text = text
-        self.values = dict(values)
+        self._values = dict(values)
 
     def __str__(self) -> str:
         return self.text
@@ -27,6 +27,10 @@ class TextReport:
         """Return the text for a notebook."""
         return f"<pre>{escape(self.text)}</pre>"
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain values of JSON."""
+        return deepcopy(self._values)
+
     def to_json(self) -> str:
         """Return the figures as JSON."""
-        return json.dumps(self.values, ensure_ascii=False)
+        return json.dumps(self._values, ensure_ascii=False)

@@ -114,7 +114,7 @@ class ProcessContext:
 
 
 @dataclass(frozen=True, slots=True)
-class Campaign:
+class OpenCampaign:
     """A campaign ready to run: its plan, and its parts under their own types."""
 
     settings: Settings
@@ -166,7 +166,7 @@ def build(
     *,
     clock: InterruptibleClock | None = None,
     change: bool = False,
-) -> Campaign:
+) -> OpenCampaign:
     """Return the campaign of `settings`, its database opened and brought up to date.
 
     Args:
@@ -208,7 +208,7 @@ def build(
     parts = Parts(_bound_crawl(crawl, settings, process), source, store, wire, planner, clock, pool, watcher)
     windows = plan.policy, allowed.credentials, plan.timeline
     pace: Callable[[], int] = (lambda: together) if together else Pace(store, seeds, *windows)
-    return Campaign(settings, plan, parts, crawl, planner, clock, store, lease, allowed, pace, wire, member)
+    return OpenCampaign(settings, plan, parts, crawl, planner, clock, store, lease, allowed, pace, wire, member)
 
 
 def _bound_crawl(crawl: Crawling, settings: Settings, process: ProcessContext | None) -> Crawl:

@@ -183,12 +183,18 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run or resume a campaign."""
+    from socialcrawl.campaign.cost_outlook import read_progress  # noqa: PLC0415
     from socialcrawl.campaign.credentials import open_access  # noqa: PLC0415
     from socialcrawl.campaign.plan import make_plan  # noqa: PLC0415
     from socialcrawl.campaign.settings import read  # noqa: PLC0415
-    from socialcrawl.cli.campaign_quotes import read_progress  # noqa: PLC0415
     from socialcrawl.cli.commands.quote import confirm_cost  # noqa: PLC0415
-    from socialcrawl.cli.commands.run import INTERRUPTED, exit_process, run_campaign, show_ending  # noqa: PLC0415
+    from socialcrawl.cli.commands.run import (  # noqa: PLC0415
+        INTERRUPTED,
+        exit_process,
+        find_exit_code,
+        run_campaign,
+        show_ending,
+    )
     from socialcrawl.render.console import make_console  # noqa: PLC0415
 
     settings = _set_steps(read(campaign), steps)
@@ -209,7 +215,7 @@ def run(
         write_error(AT_ONCE)
         exit_process(INTERRUPTED)
     show_ending(settings, console, ending, as_json=as_json)
-    exit_process(ending.code)
+    exit_process(find_exit_code(ending))
 
 
 ControlShare = Annotated[float, typer.Option(min=0.0, max=0.5, help="Share of steps drawn at random for comparison.")]

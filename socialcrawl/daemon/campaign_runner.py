@@ -10,7 +10,7 @@ from collections.abc import Callable
 from math import inf
 from pathlib import Path
 
-from socialcrawl.campaign.build import Campaign, ProcessContext, build, find_reserved_space, identify_campaign
+from socialcrawl.campaign.build import OpenCampaign, ProcessContext, build, find_reserved_space, identify_campaign
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.daemon.campaign_state import (
     BROKEN,
@@ -66,7 +66,7 @@ class CampaignRunner:
         self.due = first.due
         self.running = False
         self._guard = threading.RLock()
-        self._campaign: Campaign | None = None
+        self._campaign: OpenCampaign | None = None
         self._folded = self._counted = False
         self._barred: tuple[str, str] | None = None  # the state and why, while it may not run
         self._held = self._lost = self._full = False
@@ -128,7 +128,7 @@ class CampaignRunner:
                 first = NextRun(state, why, first.due)
             self._become(first.state, first.why, held.since if first.state == state else None)
 
-    def _find_outage(self, campaign: Campaign | None) -> tuple[float, str] | None:
+    def _find_outage(self, campaign: OpenCampaign | None) -> tuple[float, str] | None:
         """Return since when its platform has not answered, and what happened; also if that was under another daemon."""
         outage = campaign.planner.outage if campaign is not None else None
         if campaign is not None and outage is not None:
@@ -302,7 +302,7 @@ class CampaignRunner:
         self._folded, self._faults = True, 0
         return self._plan_after(reason)
 
-    def _open_campaign(self) -> Campaign:
+    def _open_campaign(self) -> OpenCampaign:
         where = self.settings.database
         if self._campaign is None:
             if isinstance(where, Path) and self._inode is not None and read_inode(where) is None:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from socialcrawl.campaign.build import Campaign
+from socialcrawl.campaign.build import OpenCampaign
 from socialcrawl.daemon.campaign_state import CampaignFigures, WindowUse
 from socialcrawl.engine.model import FAILED, Grant, Outcome, Reply, ReplyKind, Wait
 from socialcrawl.engine.protocols import Batch
@@ -77,7 +77,7 @@ class RunMonitor:
         self.wait = None
 
 
-def measure_campaign(campaign: Campaign, monitor: RunMonitor, lag: float) -> CampaignFigures:
+def measure_campaign(campaign: OpenCampaign, monitor: RunMonitor, lag: float) -> CampaignFigures:
     """Return a campaign in numbers, as it is now."""
     crawl, budget = campaign.crawl, campaign.planner.budget
     return CampaignFigures(
@@ -94,7 +94,7 @@ def measure_campaign(campaign: Campaign, monitor: RunMonitor, lag: float) -> Cam
     )
 
 
-def _measure_windows(campaign: Campaign, endpoints: set[str]) -> list[WindowUse]:
+def _measure_windows(campaign: OpenCampaign, endpoints: set[str]) -> list[WindowUse]:
     now = campaign.clock.now()
     found = []
     for endpoint in sorted(endpoints):

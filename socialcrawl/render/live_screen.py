@@ -11,7 +11,7 @@ from rich.panel import Panel
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from socialcrawl.campaign.build import Campaign
+from socialcrawl.campaign.build import OpenCampaign
 from socialcrawl.daemon.run_monitor import describe_reply
 from socialcrawl.engine.model import STEPS, VISITS, Grant, Outcome, Reply, Wait
 from socialcrawl.engine.protocols import Batch
@@ -27,7 +27,7 @@ class CampaignView:
     """Somebody who looks on and shows nothing; the views below show what it has seen."""
 
     def __init__(self) -> None:
-        self.campaign: Campaign | None = None
+        self.campaign: OpenCampaign | None = None
         self.wait: Wait | None = None
         self.needs = StepNeeds()  # requests of this run's steps
         self._asked: Counter[int] = Counter()  # requests by the pick that they serve, until it is learned from
@@ -37,7 +37,7 @@ class CampaignView:
         self._paused: float | None = None  # when the wait began that is not
         self.note = ""  # what a person should know although the run goes on
 
-    def begin(self, campaign: Campaign) -> None:
+    def begin(self, campaign: OpenCampaign) -> None:
         """Show `campaign`, whose history was folded or is about to be."""
         self.campaign = campaign
 
@@ -69,7 +69,7 @@ class CampaignView:
         self.wait = wait
         self._paused = monotonic() if self._paused is None else self._paused
 
-    def remaining(self, campaign: Campaign) -> tuple[float, float] | None:
+    def remaining(self, campaign: OpenCampaign) -> tuple[float, float] | None:
         """Return the 95 % range of the seconds to the last step.
 
         It is by the pace of this run's requests between waits, or as the windows allow. None while that cannot be said:
@@ -95,7 +95,7 @@ class CampaignView:
         """Return the seconds since the start in which nothing was waited for."""
         return (monotonic() if self._paused is None else self._paused) - self._began - self._idle
 
-    def window(self, campaign: Campaign) -> tuple[int, int, float | None]:
+    def window(self, campaign: OpenCampaign) -> tuple[int, int, float | None]:
         """Return the timeline requests that may leave now, the k of all credentials, and seconds to the next window."""
         window_sets, now = campaign.planner.window_sets.find_usable(campaign.plan.timeline), campaign.clock.now()
         ends = [end for window_set in window_sets if (end := window_set.main.find_end(now)) is not None]
@@ -157,7 +157,7 @@ class ScreenView(CampaignView):
         super().__init__()
         self.live = Live(self, console=console, refresh_per_second=2, transient=True)
 
-    def begin(self, campaign: Campaign) -> None:
+    def begin(self, campaign: OpenCampaign) -> None:
         """Put the panel on the screen."""
         super().begin(campaign)
         self.live.start()
@@ -185,7 +185,7 @@ class ScreenView(CampaignView):
         note = [Text(self.note, style="red")] if self.note else []
         return Panel(Group(table, *note, self._status(campaign)), title=Text(f"socialcrawl: {campaign.settings.name}"))
 
-    def _status(self, campaign: Campaign) -> Text:
+    def _status(self, campaign: OpenCampaign) -> Text:
         if campaign.clock.interrupted():
             return Text("stopping: waiting for what is in flight", style="yellow")
         if self.wait is None and campaign.planner.outage is None:
@@ -199,7 +199,7 @@ def _format_range(ends: tuple[float, float] | None) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _describe_wait(campaign: Campaign, wait: Wait | None) -> str:
+def _describe_wait(campaign: OpenCampaign, wait: Wait | None) -> str:
     """Return what a campaign waits for, and for how long; None: for the reply of a platform that is down."""
     now, outage = campaign.clock.now(), campaign.planner.outage
     length = "" if wait is None else format_span(max(0.0, wait.until - now))
@@ -210,7 +210,7 @@ def _describe_wait(campaign: Campaign, wait: Wait | None) -> str:
     return tidy(f"waiting {length}: {wait.why}") if wait else ""
 
 
-def describe_progress(campaign: Campaign) -> str:
+def describe_progress(campaign: OpenCampaign) -> str:
     """Return one line that says how far a campaign is."""
     crawl = campaign.crawl
     of = f" of {campaign.settings.crawl.steps:,}" if campaign.settings.crawl.steps else ""
@@ -218,13 +218,13 @@ def describe_progress(campaign: Campaign) -> str:
     return f"{progress.done} {crawl.taken:,}{of}  {progress.found}  {describe_spending(campaign)}  {progress.ahead}"
 
 
-def _describe_kind(campaign: Campaign) -> list[tuple[str, Table | str]]:
+def _describe_kind(campaign: OpenCampaign) -> list[tuple[str, Table | str]]:
     """Return how far a campaign is and what it has found, in the words of its kind."""
     progress = campaign.plan.kind.describe_progress(campaign.crawl)
     return [(progress.done, _make_bar(campaign.crawl.taken, campaign.settings.crawl.steps)), *progress.rows]
 
 
-def describe_spending(campaign: Campaign) -> str:
+def describe_spending(campaign: OpenCampaign) -> str:
     """Say what a campaign has spent, each kind of it beside its budget, and what is reserved for requests in flight."""
     budget, caps = campaign.planner.budget, campaign.planner.budget.caps
     (posts, money), (in_flight, dearest) = budget.spent, budget.reserved

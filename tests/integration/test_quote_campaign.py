@@ -18,9 +18,9 @@ from test_mock_world import START, posts_of
 from test_store_upgrade import at_version
 from x_crawls import TOKEN, TOPIC, campaign_of, crawl, posts, rows, scratch
 
+from socialcrawl.campaign.cost_outlook import make_campaign_quote, read_knowledge, read_progress
 from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.policies import load_policy_file
-from socialcrawl.cli.campaign_quotes import make_campaign_quote, read_knowledge, read_progress
 from socialcrawl.cli.commands.quote import confirm_cost, show_quote
 from socialcrawl.cli.post_counts import count_posts
 from socialcrawl.errors import SettingsError, SourceError, StoreError

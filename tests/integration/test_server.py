@@ -13,8 +13,8 @@ from stores import opened
 from tiny_town import close, stored
 from x_crawls import campaign_of, crawl, posts
 
+from socialcrawl.campaign.cost_outlook import make_campaign_quote, read_progress
 from socialcrawl.campaign.plan import make_plan
-from socialcrawl.cli.campaign_quotes import make_campaign_quote, read_progress
 from socialcrawl.cli.commands.doctor import run_checks
 from socialcrawl.errors import StoreError
 from socialcrawl.forecast.shape import CampaignProgress

@@ -12,10 +12,11 @@ from typing import Any
 
 from rich.console import Console
 
+from socialcrawl.api.foreground_run import Ending
 from socialcrawl.campaign.keywords import AS_OPTION, check_keywords
 from socialcrawl.campaign.plan import read_usernames
 from socialcrawl.campaign.settings import CrawlSection, Settings, check_settings
-from socialcrawl.cli.commands.run import FAILED, Ending, build_object, run_campaign, show_ending
+from socialcrawl.cli.commands.run import FAILED, build_object, find_exit_code, run_campaign, show_ending
 from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.graph.relevance import Topic
@@ -105,7 +106,7 @@ def _end(
             f"{took['wall_seconds']:.1f} s, {took['cpu_seconds']:.1f} s of processor time",
             soft_wrap=True,
         )
-        if ending.code == FAILED and not settings.seeds.usernames:
+        if ending.state == "failed" and not settings.seeds.usernames:
             console.print("a search reaches back 7 days; --seed-count 50 draws seeds from the whole file")
         console.print(
             f"on X itself, reading these posts and users would have cost {format_dollars(ending.report.found.cost)}"
@@ -113,7 +114,7 @@ def _end(
     refused = counted["statuses"].get("429", 0)
     if refused:
         write_error(f"{refused} requests were sent outside a window: please report this as a fault")
-    return ending.code or (FAILED if refused else 0)
+    return find_exit_code(ending) or (FAILED if refused else 0)
 
 
 def _remove_earlier(database: Path) -> None:

@@ -6,9 +6,9 @@ from math import inf
 
 from rich.console import Console
 
+from socialcrawl.campaign.cost_outlook import compute_remaining_cost, make_campaign_quote
 from socialcrawl.campaign.plan import Plan, make_plan
 from socialcrawl.campaign.settings import Settings
-from socialcrawl.cli.campaign_quotes import compute_remaining_cost, make_campaign_quote
 from socialcrawl.cli.post_counts import count_posts, count_searches_left, has_begun
 from socialcrawl.cli.single_requests import find_meters
 from socialcrawl.engine.model import MILLS_PER_DOLLAR

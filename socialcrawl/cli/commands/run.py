@@ -3,42 +3,27 @@
 import json
 import os
 import shlex
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from types import FrameType
 from typing import Any, NoReturn
 
 from rich.console import Console
 
-from socialcrawl.campaign.build import Campaign, build
+from socialcrawl.api.foreground_run import Ending, run_to_end
+from socialcrawl.campaign.build import OpenCampaign
+from socialcrawl.campaign.cost_outlook import compute_remaining_cost, read_progress
 from socialcrawl.campaign.settings import Settings
-from socialcrawl.cli.campaign_quotes import compute_remaining_cost, read_progress
-from socialcrawl.engine.loop import GRACE, run
-from socialcrawl.engine.model import Stop, Wait, format_time
+from socialcrawl.engine.model import format_time
 from socialcrawl.forecast.shape import count_allowed
 from socialcrawl.ratelimit.budget import format_dollars
-from socialcrawl.render.campaign_report import CampaignReport, collect_values, read_report, show
+from socialcrawl.render.campaign_report import collect_values, show
 from socialcrawl.render.live_screen import CampaignView, LineView, ScreenView
 from socialcrawl.text.terminal import flush, write_json
 from socialcrawl.text.wording import format_span, pluralize, tidy
 
 DAY = 86_400.0
 DONE, FAILED, USAGE, STOPPED, INTERRUPTED = 0, 1, 2, 3, 130
-STOPPING = f"stopping: waiting up to {GRACE:.0f} s for what is in flight; once more to stop at once\n".encode()
 CODES = {"done": DONE, "failed": FAILED, "budget": STOPPED, "room": STOPPED, "interrupted": INTERRUPTED}
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """How a run ended: its reason, the exit code, the report of the campaign."""
-
-    reason: Wait | Stop
-    code: int
-    report: CampaignReport
 
 
 def run_campaign(settings: Settings, console: Console, *, quiet: bool = False, change: bool = False) -> Ending:
@@ -51,23 +36,19 @@ def run_campaign(settings: Settings, console: Console, *, quiet: bool = False, c
         change: whether a file is taken up that is another than its history rests on.
     """
     view = CampaignView() if quiet else ScreenView(console) if console.is_terminal else LineView(console)
-    campaign = build(settings, view, change=change)
-    if not quiet:
-        console.print(_announce(campaign), soft_wrap=True)
-    try:
-        # A live picture says by itself that it stops.
-        with _handle_signals(campaign, quiet=quiet or console.is_terminal):
-            view.begin(campaign)
-            try:
-                reason = run(campaign.parts, size=campaign.together)
-                campaign.keep(reason)
-            finally:
-                view.end()
-        found = read_report(campaign.store.connection, settings.name, billed=campaign.plan.billed)
-    finally:
-        campaign.close()
-    code = CODES[reason.kind] if isinstance(reason, Stop) else STOPPED
-    return Ending(reason, code, found)
+
+    def announce(campaign: OpenCampaign) -> None:
+        if not quiet:
+            console.print(_announce(campaign), soft_wrap=True)
+
+    # A live picture says by itself that it stops.
+    silent = quiet or console.is_terminal
+    return run_to_end(settings, view, announce=announce, silent=silent, change=change)
+
+
+def find_exit_code(ending: Ending) -> int:
+    """Return the exit code of a run."""
+    return CODES.get(ending.state, STOPPED)
 
 
 def show_ending(settings: Settings, console: Console, ending: Ending, *, as_json: bool) -> None:
@@ -76,7 +57,8 @@ def show_ending(settings: Settings, console: Console, ending: Ending, *, as_json
         write_json(json.dumps(build_object(ending)))
         return
     show(console, ending.report, _find_picture(settings))
-    console.print(tidy(f"{'done' if ending.code == DONE else 'stopped'}: {ending.reason.why}"), soft_wrap=True)
+    state = "done" if ending.state == "done" else "stopped"
+    console.print(tidy(f"{state}: {ending.reason.why}"), soft_wrap=True)
     console.print(
         f"everything is in {settings.database}; ask it with: "
         f"socialcrawl sql --db {shlex.quote(str(settings.database))} QUERY",
@@ -96,7 +78,7 @@ def build_object(ending: Ending) -> dict[str, Any]:
     """Return the figures of a run as plain values, for scripts."""
     return {
         "reason": ending.reason.why,
-        "ended": ending.reason.kind if isinstance(ending.reason, Stop) else "waiting",
+        "ended": ending.state,
         "until": None if ending.reason.until is None else format_time(ending.reason.until),
         **collect_values(ending.report),
     }
@@ -108,29 +90,7 @@ def exit_process(code: int) -> NoReturn:
     os._exit(code)
 
 
-@contextmanager
-def _handle_signals(campaign: Campaign, *, quiet: bool) -> Iterator[None]:
-    """Stop the run at Ctrl-C or SIGTERM; end it at once at a second one (what is in flight counts as spent).
-
-    The end is a KeyboardInterrupt, so that whoever started something (the demo its mock) stops it on the way out.
-    """
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        if campaign.clock.interrupted():
-            raise KeyboardInterrupt
-        campaign.clock.interrupt()
-        if not quiet:
-            os.write(2, STOPPING)  # a handler may run in the middle of anything: no buffers
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _announce(campaign: Campaign) -> str:
+def _announce(campaign: OpenCampaign) -> str:
     settings = campaign.settings
     line = f"campaign {settings.name!r}: {campaign.plan.description}, into {settings.database}"
     if campaign.plan.billed:

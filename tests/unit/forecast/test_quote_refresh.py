@@ -16,9 +16,9 @@ from test_quote_campaign import served
 from test_refresh_campaign import LIMITS, MANY, SHARE, X, bring, edges, refreshing, written
 from x_crawls import crawl, posts, rows
 
+from socialcrawl.campaign.cost_outlook import make_campaign_quote
 from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.policies import load_policy
-from socialcrawl.cli.campaign_quotes import make_campaign_quote
 from socialcrawl.cli.commands.check import check
 from socialcrawl.crawls.refresh.crawl import Refresh
 from socialcrawl.crawls.refresh.rules import RefreshRules

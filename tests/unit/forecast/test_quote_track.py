@@ -14,8 +14,8 @@ from test_quote import NAMES, POST, TIMELINE, USER, policy, shape
 from test_track_campaign import crawled, earlier, posts_file, tracking
 from x_crawls import rows
 
+from socialcrawl.campaign.cost_outlook import make_campaign_quote, read_knowledge
 from socialcrawl.campaign.plan import make_plan
-from socialcrawl.cli.campaign_quotes import make_campaign_quote, read_knowledge
 from socialcrawl.forecast.expected import ASSUMED, FULL, STORED, TypicalNeeds, estimate_likely
 from socialcrawl.forecast.quote import bound_requests, make_quote
 from socialcrawl.forecast.shape import CampaignProgress

@@ -54,7 +54,7 @@ def lines_of(width, print_, *given, **more):
 @pytest.mark.parametrize("width", [80, 140])
 def test_the_visits_of_an_account_are_told_whole_at_any_width(width):
     told = VisitHistory("who", "ann", "importance", None, VISITS)
-    lines = lines_of(width, show_visits, told, as_json=False)
+    lines = lines_of(width, show_visits, told)
     whole = "\n".join(lines)
     assert "…" not in whole
     assert MARK not in whole

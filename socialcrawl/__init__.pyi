@@ -1,0 +1,20 @@
+from socialcrawl.api.campaign_runs import Campaign as Campaign
+from socialcrawl.api.campaign_runs import CampaignEnding as CampaignEnding
+from socialcrawl.api.campaign_runs import RunProgress as RunProgress
+from socialcrawl.api.data_tables import Table as Table
+from socialcrawl.api.data_tables import TableColumn as TableColumn
+from socialcrawl.api.dataset import Dataset as Dataset
+from socialcrawl.api.dataset import open_dataset as open  # noqa: A004
+from socialcrawl.api.laboratory import Graph as Graph
+from socialcrawl.api.laboratory import SimulationResult as SimulationResult
+from socialcrawl.api.laboratory import simulate as simulate
+from socialcrawl.api.network import Network as Network
+from socialcrawl.api.text_report import TextReport as TextReport
+from socialcrawl.crawls.collect.estimators.base import Estimator as Estimator
+from socialcrawl.errors import SocialcrawlError as SocialcrawlError
+
+__version__: str
+__all__ = [
+    "Campaign", "CampaignEnding", "Dataset", "Estimator", "Graph", "Network", "RunProgress", "SimulationResult",
+    "SocialcrawlError", "Table", "TableColumn", "TextReport", "open", "simulate",
+]  # fmt: skip

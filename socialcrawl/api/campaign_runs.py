@@ -1,0 +1,279 @@
+"""Campaigns of Python programs: from a file or from values, with their cost, their progress and their end."""
+
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from math import inf
+from pathlib import Path
+from typing import Any, Self
+
+from socialcrawl.api.dataset import Dataset, open_dataset
+from socialcrawl.api.foreground_run import Ending, run_to_end
+from socialcrawl.api.text_report import TextReport
+from socialcrawl.campaign import settings as campaign_settings
+from socialcrawl.campaign.build import OpenCampaign
+from socialcrawl.campaign.cost_outlook import compute_remaining_cost, make_campaign_quote, read_progress
+from socialcrawl.campaign.plan import Plan, make_plan
+from socialcrawl.campaign.settings import Settings, check_settings
+from socialcrawl.engine.model import MILLS_PER_DOLLAR, Grant, Outcome, Reply, Wait, format_time
+from socialcrawl.engine.protocols import Batch
+from socialcrawl.errors import SettingsError
+from socialcrawl.ratelimit.budget import format_dollars
+from socialcrawl.render import quote as quote_page
+from socialcrawl.render.campaign_report import collect_values, show
+from socialcrawl.render.console import render_text
+from socialcrawl.render.live_screen import CampaignView, describe_progress
+
+OFTEN = 0.5  # seconds between two lines in a notebook
+
+
+@dataclass(frozen=True, slots=True)
+class RunProgress:
+    """How far a run is.
+
+    Attributes:
+        campaign: name of the campaign.
+        steps: accounts read after the seeds, in all runs so far.
+        planned_steps: how many are to be read; None: no limit.
+        requests: requests sent in all runs so far.
+        posts: posts that the platform counted in all runs so far.
+        dollars: their price by the price table; 0 where the platform charges nothing.
+        seconds_left: the 95 % range of the seconds to the last step; None while too little is known.
+        waiting: what the run waits for; None while it can send requests.
+        text: the same as a line for people.
+    """
+
+    campaign: str
+    steps: int
+    planned_steps: int | None
+    requests: int
+    posts: int
+    dollars: float
+    seconds_left: tuple[float, float] | None
+    waiting: str | None
+    text: str
+
+
+class CampaignEnding:
+    """How a run ended.
+
+    Attributes:
+        state: done, failed, budget (or another cap), room (the disk is full), interrupted, or waiting.
+        why: the reason, in a sentence.
+        until: when it can go on, as an ISO time in UTC; None where that is not known.
+        report: what the campaign has found and what it took.
+    """
+
+    def __init__(self, ending: Ending) -> None:
+        reason = ending.reason
+        self.state, self.why = ending.state, reason.why
+        self.until = None if reason.until is None else format_time(reason.until)
+        self.report = TextReport(
+            render_text(lambda console: show(console, ending.report)), collect_values(ending.report)
+        )
+
+    def __repr__(self) -> str:
+        return f"<CampaignEnding {self.state}: {self.why}>"
+
+    def _repr_html_(self) -> str:
+        """Return the report for a notebook."""
+        return TextReport(f"{self.report.text}\n{self.state}: {self.why}", {})._repr_html_()
+
+
+class Campaign:
+    """A campaign: its settings, and what can be done with it. Nothing is sent before `run`.
+
+    Args:
+        name: letters, digits and _ . -
+        sections: the keys and sections of a campaign file (docs/reference/campaign-keys.md) as values and dicts:
+            `kind="track"`, `topic={"keywords": [...]}`, `budget={"max_money": 5}`. Without `database`, it is the file
+            NAME.db in the current folder.
+
+    Raises:
+        SettingsError: with one line for each key that is wrong.
+
+    Example:
+        >>> campaign = Campaign(name="sky", topic={"keywords": ["telescope"]}, source={"platform": "bluesky"})
+        >>> campaign.settings["topic"]["keywords"]
+        ['telescope']
+    """
+
+    def __init__(self, name: str, **sections: Any) -> None:
+        self._settings = check_settings({"name": name, "database": f"{name}.db", **sections}, "Campaign")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Return the campaign of a file; paths in it are relative to its folder.
+
+        Raises:
+            SettingsError: the file is missing or no TOML, or a key is unknown or out of range.
+        """
+        made = cls.__new__(cls)
+        made._settings = campaign_settings.read(Path(path))  # noqa: SLF001 (of an object of this class)
+        return made
+
+    @property
+    def name(self) -> str:
+        """The name of the campaign."""
+        return self._settings.name
+
+    @property
+    def database(self) -> str:
+        """The file or the address of the database."""
+        return str(self._settings.database)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All settings as plain values of JSON, defaults included."""
+        return self._settings.model_dump(mode="json")
+
+    def __repr__(self) -> str:
+        return f"<Campaign {self.name}: {self._settings.kind}, {self._settings.source.platform}, into {self.database}>"
+
+    def open(self) -> Dataset:
+        """Open its database for reading.
+
+        Raises:
+            StoreError: the campaign has not run yet.
+        """
+        return open_dataset(self.database)
+
+    def quote(self) -> TextReport:
+        """Return the requests, time and cost that it will need: at most, and probably. Nothing is sent.
+
+        Raises:
+            SettingsError: the settings contradict each other.
+            StoreError: its database cannot be read.
+        """
+        plan = make_plan(self._settings)
+        found = make_campaign_quote(plan)
+        text = render_text(lambda console: quote_page.show(console, plan, found))
+        return TextReport(text, quote_page.build_object(plan, found))
+
+    def run(
+        self,
+        *,
+        steps: int | None = None,
+        on_progress: Callable[[RunProgress], None] | None = None,
+        accept_cost: bool = False,
+        change: bool = False,
+    ) -> CampaignEnding:
+        """Run or resume the campaign until it is done or stopped.
+
+        In the main thread, Ctrl-C (the stop button of a notebook) stops it within some seconds; everything that arrived
+        is stored, and the next run goes on from there. Tokens are read from the environment.
+
+        Args:
+            steps: stop after this many accounts; None: as the settings say.
+            on_progress: is called with a RunProgress after each reply and batch and at each wait, in the thread that
+                runs. What it raises ends the run, as a crash would: nothing that was stored is lost. None: a line shows
+                the progress in a notebook, nothing elsewhere.
+            accept_cost: run although it may cost more than `confirm_above` under budget.
+            change: apply a changed topic, seeds or estimator to a campaign that has begun.
+
+        Raises:
+            SettingsError: a token is missing, a live host has no budget, or it may cost more than `confirm_above`.
+            StoreError: the database cannot be used, or another process runs this campaign.
+        """
+        settings = self._settings if steps is None else _limit_steps(self._settings, steps)
+        plan = make_plan(settings)
+        for doubt in plan.doubts:
+            warnings.warn(doubt, stacklevel=2)
+        if not accept_cost:
+            _check_cost(plan)
+        watch = on_progress or _make_notebook_line()
+        view = CampaignView() if watch is None else _ProgressView(watch)
+        return CampaignEnding(run_to_end(settings, view, change=change))
+
+
+def _limit_steps(settings: Settings, steps: int) -> Settings:
+    if steps < 1:
+        raise SettingsError(f"steps = {steps}: give 1 or more.")
+    return settings.model_copy(update={"crawl": settings.crawl.model_copy(update={"steps": steps})})
+
+
+def _check_cost(plan: Plan) -> None:
+    """Refuse a run that may cost more than `confirm_above`.
+
+    Raises:
+        SettingsError: it may.
+    """
+    plan.guard()
+    if not plan.billed:
+        return
+    money, limit = compute_remaining_cost(plan, read_progress(plan)), plan.settings.budget.confirm_above
+    if money > limit * MILLS_PER_DOLLAR:
+        price = "without bound" if money == inf else f"up to {format_dollars(round(money))}"
+        raise SettingsError(
+            f"This run may cost {price} by the price table of {plan.policy.as_of}, which is more than confirm_above = "
+            f"{limit:g} dollars under budget. Look at quote() first, then pass accept_cost=True. Nothing was sent."
+        )
+
+
+class _ProgressView(CampaignView):
+    """Tells a function how far a run is."""
+
+    def __init__(self, watch: Callable[[RunProgress], None]) -> None:
+        super().__init__()
+        self._watch = watch
+
+    def begin(self, campaign: OpenCampaign) -> None:
+        super().begin(campaign)
+        self._tell()
+
+    def landed(self, grant: Grant, reply: Reply) -> None:
+        super().landed(grant, reply)
+        self._tell()
+
+    def learned(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
+        super().learned(batch, outcomes)
+        self._tell()
+
+    def waits(self, wait: Wait) -> None:
+        super().waits(wait)
+        self._tell()
+
+    def end(self) -> None:
+        super().end()
+        self._tell()
+
+    def _tell(self) -> None:
+        campaign = self.campaign
+        assert campaign is not None
+        posts, mills = campaign.planner.budget.spent
+        self._watch(
+            RunProgress(
+                campaign.settings.name,
+                campaign.crawl.taken,
+                campaign.settings.crawl.steps,
+                campaign.planner.budget.requests,
+                posts,
+                mills / MILLS_PER_DOLLAR,
+                self.remaining(campaign),
+                None if self.wait is None else self.wait.why,
+                describe_progress(campaign),
+            )
+        )
+
+
+def _make_notebook_line() -> Callable[[RunProgress], None] | None:
+    """Return what shows the progress as one line of a notebook; None where no notebook runs this program."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if getattr(shell, "kernel", None) is None:
+        return None
+    handle = import_module("IPython.display").display({"text/plain": "starting"}, raw=True, display_id=True)
+    shown = 0.0
+
+    def show_line(progress: RunProgress) -> None:
+        nonlocal shown
+        done = progress.planned_steps is not None and progress.steps >= progress.planned_steps
+        if (now := time.monotonic()) - shown >= OFTEN or done:
+            shown = now
+            text = progress.text if progress.waiting is None else f"{progress.text}  waiting: {progress.waiting}"
+            handle.update({"text/plain": text}, raw=True)
+
+    return show_line

@@ -1,0 +1,94 @@
+"""One campaign that runs in this process until it is done or stopped, with what signals do to it."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+
+from socialcrawl.campaign.build import OpenCampaign, build
+from socialcrawl.campaign.settings import Settings
+from socialcrawl.engine.loop import GRACE, run
+from socialcrawl.engine.model import Stop, Wait
+from socialcrawl.render.campaign_report import CampaignReport, read_report
+from socialcrawl.render.live_screen import CampaignView
+
+STOPPING = f"stopping: waiting up to {GRACE:.0f} s for what is in flight; once more to stop at once\n".encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ended: its reason, and the report of the campaign."""
+
+    reason: Wait | Stop
+    report: CampaignReport
+
+    @property
+    def state(self) -> str:
+        """What it is called: done, failed, budget, room, interrupted, or waiting for something of the campaign's."""
+        return self.reason.kind if isinstance(self.reason, Stop) else "waiting"
+
+
+def run_to_end(
+    settings: Settings,
+    view: CampaignView,
+    *,
+    announce: Callable[[OpenCampaign], None] = lambda campaign: None,
+    silent: bool = True,
+    change: bool = False,
+) -> Ending:
+    """Run a campaign until it is done or stopped.
+
+    In the main thread, Ctrl-C or SIGTERM stops it: it waits up to GRACE seconds for requests in flight, and what they
+    bring is stored. A second one raises KeyboardInterrupt at once.
+
+    Args:
+        settings: the campaign.
+        view: what looks on.
+        announce: what is done with the open campaign before its first request.
+        silent: whether nothing is printed when it is asked to stop.
+        change: whether settings are taken up that differ from those that its history rests on.
+
+    Raises:
+        SettingsError, StoreError: see `campaign.build.build`.
+        KeyboardInterrupt: it was interrupted twice; what was in flight counts as spent.
+    """
+    campaign = build(settings, view, change=change)
+    announce(campaign)
+    try:
+        with _handle_signals(campaign, silent=silent):
+            view.begin(campaign)
+            try:
+                reason = run(campaign.parts, size=campaign.together)
+                campaign.keep(reason)
+            finally:
+                view.end()
+        report = read_report(campaign.store.connection, settings.name, billed=campaign.plan.billed)
+    finally:
+        campaign.close()
+    return Ending(reason, report)
+
+
+@contextmanager
+def _handle_signals(campaign: OpenCampaign, *, silent: bool) -> Iterator[None]:
+    """Stop the run at Ctrl-C or SIGTERM; end it at once at a second one (what is in flight counts as spent).
+
+    The end is a KeyboardInterrupt, so that whoever started something (the demo its mock) stops it on the way out.
+    """
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if campaign.clock.interrupted():
+            raise KeyboardInterrupt
+        campaign.clock.interrupt()
+        if not silent:
+            os.write(2, STOPPING)  # a handler may run in the middle of anything: no buffers
+
+    numbers = (signal.SIGINT, signal.SIGTERM) if threading.current_thread() is threading.main_thread() else ()
+    before = {number: signal.signal(number, stop) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

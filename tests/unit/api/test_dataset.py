@@ -1,0 +1,169 @@
+import socket
+import sqlite3
+from datetime import datetime
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from api_campaigns import run_example
+from x_crawls import TOPIC
+
+import socialcrawl as sc
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    campaign, ending = run_example(tmp_path_factory.mktemp("api"))
+    assert (ending.state, ending.report.to_dict()["steps"]) == ("done", 30)
+    return campaign.database
+
+
+@pytest.fixture
+def data(path):
+    with sc.open(path) as opened:
+        yield opened
+
+
+def ask(path, query):
+    """The same question, put to SQLite itself."""
+    with sqlite3.connect(path) as connection:
+        return connection.execute(query).fetchall()
+
+
+def test_posts_are_those_of_the_database_oldest_first_with_their_ids_as_texts(data, path):
+    frame = data.posts().to_pandas()
+    stored = ask(path, "select id, text, likes from post order by created_at, id")
+    assert [*zip(frame["id"], frame["text"], frame["likes"], strict=True)] == stored
+    assert str(frame["id"].dtype).startswith("str")
+    assert frame["created_at"].dt.tz is not None
+    assert frame["created_at"].is_monotonic_increasing
+
+
+def test_posts_on_topic_are_those_that_contain_the_keyword(data):
+    texts = data.posts(on_topic=True).to_pandas()["text"]
+    every = data.posts().to_pandas()["text"]
+    assert 0 < len(texts) < len(every)
+    assert set(texts) == {text for text in every if TOPIC in text.lower()}
+
+
+def test_accounts_are_listed_by_relevance_and_top_limits_them(data, path):
+    frame = data.accounts().to_pandas()
+    stored = ask(path, "select max(o.value) from outcome o join pick p using (campaign, n) "
+                       "where p.act in ('seed', 'expand') and o.occurrences > 0 group by o.node")  # fmt: skip
+    assert frame["relevance"].tolist() == pytest.approx(sorted((value for (value,) in stored), reverse=True))
+    assert frame["place"].tolist() == [*range(1, len(frame) + 1)]
+    assert data.accounts(top=3).to_pandas().equals(frame.head(3))
+
+
+def test_the_score_curve_adds_up_the_relevance_of_each_step(data, path):
+    frame = data.score_curve().to_pandas()
+    assert frame["step"].tolist() == [*range(1, 31)]
+    steps = "pick p join outcome o using (campaign, n) where p.act = 'expand'"
+    values = [value for (value,) in ask(path, f"select coalesce(o.value, 0) from {steps} order by p.n")]
+    assert frame["relevance"].tolist() == pytest.approx(pd.Series(values).cumsum().tolist())
+    ((sent,),) = ask(path, "select count(*) from request where kind != 'held'")
+    assert frame["requests"].iloc[-1] == sent
+
+
+def test_the_network_has_each_mention_once_and_none_of_oneself(data, path):
+    network = data.network()
+    graph = network.to_networkx()
+    pairs = ask(
+        path,
+        "select distinct p.author, m.node from post p join mention m on m.post = p.id "
+        "where p.author != m.node and p.author in (select node from outcome where missing is null)",
+    )
+    assert graph.number_of_edges() == len(pairs) == len(network.to_pandas())
+    assert sum(data["collected"] for _, data in graph.nodes(data=True)) > 0
+    drawn = network.to_igraph()
+    assert (drawn.vcount(), drawn.ecount()) == (graph.number_of_nodes(), graph.number_of_edges())
+    assert {drawn.vs[edge.source]["name"] for edge in drawn.es} == {source for source, _ in graph.edges}
+    assert sum(drawn.es["weight"]) == sum(weight for _, _, weight in graph.edges(data="weight"))
+
+
+def test_the_network_on_topic_has_only_links_of_posts_that_match(data):
+    every, topical = (set(data.network(on_topic=only).to_networkx().edges) for only in (False, True))
+    assert topical < every
+    assert all(edge["alpha"] >= 1 for edge in data.network(on_topic=True).edges)
+
+
+def test_a_table_is_the_same_in_every_form(data):
+    table = data.posts()
+    rows = list(table)
+    arrow, frame, polars = table.to_arrow(), table.to_pandas(), table.to_polars()
+    assert isinstance(arrow, pa.Table)
+    assert isinstance(polars, pl.DataFrame)
+    assert arrow.to_pylist() == rows == polars.to_dicts()
+    assert len(frame) == len(rows)
+    assert [*frame.columns] == polars.columns == [column.name for column in table.columns]
+    assert all(isinstance(row["created_at"], datetime) for row in rows)
+
+
+def test_batches_hold_no_more_rows_than_asked_for(data):
+    batches = list(data.posts().batches(7))
+    assert {batch.num_rows for batch in batches[:-1]} == {7}
+    assert pa.Table.from_batches(batches) == data.posts().to_arrow()
+    with pytest.raises(sc.SocialcrawlError, match="give 1 or more"):
+        next(data.posts().batches(0))
+
+
+def test_a_table_without_rows_has_its_columns_and_types(data):
+    empty = data.accounts(top=0)
+    assert empty.to_arrow().schema == data.accounts().to_arrow().schema
+    assert empty.to_pandas().empty
+
+
+def test_sql_answers_with_types_and_changes_nothing(data, path):
+    frame = data.sql("select count(*) as n, avg(likes) as mean, 'x' as word, null as missing from post").to_pandas()
+    assert frame["n"].item() == ask(path, "select count(*) from post")[0][0]
+    assert frame["mean"].item() == pytest.approx(ask(path, "select avg(likes) from post")[0][0])
+    assert data.sql("select 1 as a, 2 as a").to_pandas().columns.tolist() == ["a", "a_2"]
+    with pytest.raises(sc.SocialcrawlError):
+        data.sql("delete from post")
+    assert ask(path, "select count(*) from post")[0][0] == frame["n"].item()
+
+
+def test_the_report_and_the_explanation_have_a_text_and_values(data, path):
+    report = data.report(top=3)
+    assert report.to_dict()["posts"] == ask(path, "select count(*) from post")[0][0]
+    assert f"{report.to_dict()['posts_read']:,}" in report.text
+    who = next(iter(data.accounts(top=1)))["account"]
+    explained = data.explain(who)
+    assert who in explained.text
+    assert explained.to_dict()["campaign"] == "example"
+    assert "<pre>" in report._repr_html_()
+
+
+def test_a_datasheet_says_how_the_data_came_about(data, path):
+    sheet = data.datasheet()
+    assert "example" in sheet.text
+    assert sheet.to_dict()["campaigns"][0]["name"] == "example"
+
+
+def test_a_table_escapes_what_others_wrote_where_a_notebook_shows_it(data):
+    shown = data.sql("select '<script>alert(1)</script>' as text")._repr_html_()
+    assert "<script>" not in shown
+    assert "&lt;script&gt;" in shown
+
+
+def test_a_campaign_that_is_not_there_is_named_with_those_that_are(data):
+    assert data.campaigns == ["example"]
+    assert [row["campaign"] for row in data.list_campaigns()] == ["example"]
+    for ask_it in (data.posts, data.accounts, data.score_curve, data.network):
+        with pytest.raises(sc.SocialcrawlError, match="example"):
+            ask_it(campaign="exmaple")
+
+
+@pytest.mark.parametrize("name", ["nowhere.db", "text.db"])
+def test_what_is_no_database_is_refused_with_a_sentence(tmp_path, name):
+    (tmp_path / "text.db").write_text("no database")
+    with pytest.raises(sc.SocialcrawlError) as refused:
+        sc.open(tmp_path / name)
+    assert name in str(refused.value)
+
+
+def test_reading_sends_nothing(path, monkeypatch):
+    monkeypatch.setattr(socket, "socket", None)
+    with sc.open(path) as data:
+        assert len(data.posts().to_pandas()) > 0

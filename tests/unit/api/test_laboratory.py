@@ -1,0 +1,136 @@
+import matplotlib as mpl
+import networkx as nx
+import numpy as np
+import pytest
+from x_crawls import TOPIC, posts_file
+
+import socialcrawl as sc
+
+mpl.use("Agg")
+
+
+def town(size=200, seed=1):
+    """A graph in which the accounts with even numbers are relevant, each by its number of links."""
+    graph = nx.barabasi_albert_graph(size, 3, seed=seed)
+    values = {node: float(graph.degree(node) if node % 2 == 0 else 0) for node in graph}
+    nx.set_node_attributes(graph, values, "relevance")
+    return graph
+
+
+class ByLinks(sc.Estimator):
+    """Scores an account by the number of links to it that the crawl has seen; counts how often it was made."""
+
+    name = "by-links"
+    made = 0
+
+    def __init__(self):
+        type(self).made += 1
+
+    def score(self, graph, rows, n):
+        return graph.column("links", rows)
+
+
+def test_a_networkx_graph_keeps_its_links_and_values():
+    graph = sc.Graph.from_networkx(town())
+    assert graph.known.size == 200
+    assert graph.known.links == 2 * town().number_of_edges()
+    assert graph.known.beta.tolist() == [town().nodes[node]["relevance"] for node in range(200)]
+    assert "200 accounts" in repr(graph)
+
+
+def test_nodes_of_the_same_name_are_refused():
+    twins = nx.DiGraph([(1, "1")])
+    with pytest.raises(sc.SocialcrawlError, match="the same name"):
+        sc.Graph.from_networkx(twins)
+
+
+def test_links_of_posts_are_mentions_and_written_graphs_are_read_again(tmp_path):
+    graph = sc.Graph.from_posts(posts_file(), keywords=[TOPIC])
+    assert np.count_nonzero(graph.known.beta) > 0
+    graph.write(tmp_path / "graph")
+    again = sc.Graph.read(tmp_path / "graph")
+    assert again.known.indices.tolist() == graph.known.indices.tolist()
+    assert again.known.beta.tolist() == graph.known.beta.tolist()
+    with pytest.raises(sc.SocialcrawlError, match="are a list"):
+        sc.Graph.from_posts(posts_file(), keywords=TOPIC)
+
+
+def test_links_of_a_file_of_edges(tmp_path):
+    (tmp_path / "edges.csv").write_text("source,target\na,b\nb,c\na,b\n")
+    graph = sc.Graph.from_edges(tmp_path / "edges.csv", {"a": 1.0, "c": 2.5})
+    assert (graph.known.size, graph.known.links) == (3, 2)
+    assert sorted(graph.known.beta.tolist()) == [0.0, 1.0, 2.5]
+
+
+def test_links_of_a_list_of_edges_are_those_of_a_file_of_them(tmp_path):
+    edges, values = [("a", "b", 2.0), ("b", "c", 1.0), ("a", "b", 0.5), ("c", "c", 9.0)], {"a": 1.0, "c": 2.5}
+    (tmp_path / "edges.csv").write_text("source,target,weight\n" + "".join(f"{a},{b},{w}\n" for a, b, w in edges))
+    written, given = sc.Graph.from_edges(tmp_path / "edges.csv", values), sc.Graph.from_edges(edges, values)
+    for part in ("indptr", "indices", "alpha", "beta"):
+        assert getattr(given.known, part).tolist() == getattr(written.known, part).tolist()
+    assert sc.Graph.from_edges([(1, 2)]).known.beta.tolist() == [1.0, 1.0]
+
+
+def test_the_oracle_finds_at_least_as_much_as_any_other_and_results_are_the_same_again():
+    graph = sc.Graph.from_networkx(town())
+    first, again = (
+        sc.simulate(graph, ["oracle", "bfs", "random"], steps=20, seeds=3, seeds_per_set=4, seed=5) for _ in range(2)
+    )
+    assert {name: curve.tolist() for name, curve in first.curves.items()} == {
+        name: curve.tolist() for name, curve in again.curves.items()
+    }
+    rows = list(first.compare())
+    assert rows[0]["estimator"] == "oracle"
+    for row in rows:
+        last = first.curves[row["estimator"]][:, -1]
+        assert (row["mean"], row["lowest"], row["highest"]) == pytest.approx((last.mean(), last.min(), last.max()))
+        assert row["sd"] == pytest.approx(np.std(last, ddof=1))
+
+
+def test_scores_have_a_row_for_each_estimator_seed_set_and_step():
+    result = sc.simulate(sc.Graph.from_networkx(town()), ["bfs"], steps=4, seeds=2, seeds_per_set=3)
+    rows = list(result.scores())
+    assert [(row["seed_set"], row["step"]) for row in rows] == [(a, b) for a in range(2) for b in range(1, 5)]
+    assert [row["score"] for row in rows] == result.curves["bfs"].ravel().tolist()
+
+
+def test_a_plot_has_a_curve_with_a_label_for_each_estimator():
+    result = sc.simulate(sc.Graph.from_networkx(town()), ["bfs", "random"], steps=5, seeds=2, seeds_per_set=3)
+    axes = result.plot()
+    assert [line.get_label() for line in axes.get_lines()] == ["bfs", "random"]
+    assert axes.get_lines()[0].get_ydata().tolist() == pytest.approx(result.curves["bfs"].mean(axis=0).tolist())
+    assert axes.get_xlabel()
+    assert axes.get_ylabel()
+
+
+@pytest.mark.parametrize(
+    ("estimators", "said"),
+    [
+        ("bfs", "are a list"),
+        ([], "are a list"),
+        (["bfs", "bfs"], "named twice"),
+        (["hybird-sum"], "hybrid-sum"),
+        ([3], "no estimator"),
+    ],
+)
+def test_estimators_that_are_none_are_refused(estimators, said):
+    with pytest.raises(sc.SocialcrawlError, match=said):
+        sc.simulate(sc.Graph.from_networkx(town()), estimators, steps=3, seeds=1, seeds_per_set=2)
+
+
+def test_an_estimator_of_ones_own_runs_as_a_class_and_as_an_object_fresh_in_each_replay():
+    graph, ByLinks.made = sc.Graph.from_networkx(town()), 0
+    of_class = sc.simulate(graph, [ByLinks], steps=10, seeds=3, seeds_per_set=4)
+    assert ByLinks.made == 3
+    of_object = sc.simulate(graph, [ByLinks()], steps=10, seeds=3, seeds_per_set=4)
+    assert of_class.curves["by-links"].tolist() == of_object.curves["by-links"].tolist()
+    assert [row["estimator"] for row in of_class.compare()] == ["by-links"]
+
+
+def test_an_estimator_that_fails_is_named():
+    class Failing(sc.Estimator):
+        def score(self, graph, rows, n):
+            raise ZeroDivisionError("no luck")
+
+    with pytest.raises(sc.SocialcrawlError, match=r"Failing.* failed in score.*no luck"):
+        sc.simulate(sc.Graph.from_networkx(town()), [Failing], steps=3, seeds=1, seeds_per_set=2)
