@@ -16,7 +16,7 @@ from socialcrawl.cli.choices import offer, offer_estimators
 from socialcrawl.cli.command_group import SETTINGS, CommandGroup
 from socialcrawl.cli.commands.lab import lab_app
 from socialcrawl.cli.definitions import daemon, datasets, maintenance, mock, queries
-from socialcrawl.cli.options import OPTIONS_ONLY, AsJson
+from socialcrawl.cli.options import AsJson
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.system.files import restrict_new_files
 from socialcrawl.text.terminal import Formatter, close_errors, guard, is_quiet, set_quiet, write_error, write_line
@@ -358,6 +358,5 @@ PANELS: dict[str, tuple[Callable[..., None], ...]] = {
 }  # fmt: skip
 for panel, commands in PANELS.items():
     for command in commands:
-        settings = OPTIONS_ONLY if command in (queries.report, queries.explore) else None
-        app.command(command.__name__.rstrip("_"), rich_help_panel=panel, context_settings=settings)(command)
+        app.command(command.__name__.rstrip("_"), rich_help_panel=panel)(command)
 app.add_typer(lab_app, name="lab", rich_help_panel="Laboratory")

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
+from socialcrawl.errors import SettingsError
 from socialcrawl.text.terminal import write_error
 
 RENAMED: Mapping[str, Mapping[str, str]] = {
     "": {"--debug": "--verbose"},
+    "import": {"--campaign": "--db"},
 }
 """{command without `socialcrawl`, or the group it is in: {old name: new name}}; "" for all commands."""
 
@@ -17,15 +19,21 @@ def replace_old_names(command: Sequence[str], args: Sequence[str], *, hint: bool
         command: its words, such as ["lab", "opic", "fig2"].
         args: what follows; nothing after `--` is changed.
         hint: whether to say on stderr which names to write.
+
+    Raises:
+        SettingsError: an option has both of its names.
     """
     new: dict[str, str] = {}
     for length in range(len(command) + 1):
         new |= RENAMED.get(" ".join(command[:length]), {})
     end = list(args).index("--") if "--" in args else len(args)
     found = []
+    there = {one.partition("=")[0] for one in args[:end]}
     for given in args[:end]:
         name, sign, value = given.partition("=")
         if name in new:
+            if new[name] in there:
+                raise SettingsError(f"{name} is now {new[name]}: remove one of the two.")
             if hint:
                 write_error(f"hint: {name} is now {new[name]}; the old name works until the next version")
             name = new[name]

@@ -211,10 +211,7 @@ def _explain_nothing(plan: Plan, found: Quote) -> str:
     """Return why there is nothing to quote."""
     rest = find_remaining(plan.shape, found.done)
     if plan.shape.tests and not found.done.dataset:
-        return (
-            "There is no old dataset yet. Import one first: socialcrawl import FILES --as dataset --campaign "
-            "CAMPAIGN.toml"
-        )
+        return "There is no old dataset yet. Import one first: socialcrawl import FILES --as dataset --db CAMPAIGN.toml"
     more = not rest.nodes and (rest.steps or rest.seeds)
     return "The budget max_nodes is reached: raise it to continue." if more else "Nothing is left to do."
 

@@ -29,7 +29,7 @@ def show(console: Console, found: RefreshReport, *, billed: bool) -> None:
     """Print what a campaign that refreshes an old dataset knows; `billed`: whether the server charges for tests."""
     console.print()
     if not found.known.nodes:
-        console.print("there is no old dataset yet: socialcrawl import FILE --as dataset --campaign CAMPAIGN.toml")
+        console.print("there is no old dataset yet: socialcrawl import FILE --as dataset --db CAMPAIGN.toml")
         return
     console.print(_make_statuses(found))
     if found.slices:
@@ -80,7 +80,7 @@ def share_out(campaign: Path, workers: int, folder: Path, most: int | None, *, b
     people, lists = pluralize(len(found.nodes), "account"), pluralize(workers, "worker")
     write_error(
         f"{people} for {lists} in {folder}: {_find_round(found)}. When they have written what they "
-        f"found into their lists: socialcrawl import {folder}/worker-*.csv --as liveness --campaign {campaign}"
+        f"found into their lists: socialcrawl import {folder}/worker-*.csv --as liveness --db {campaign}"
     )
 
 

@@ -40,7 +40,7 @@ def test_a_campaign_whose_process_died_under_an_earlier_version_decides_what_it_
     assert decided(database) == later
     assert done("report", "--db", database)
     assert "proved" in done("verify", database)
-    done("export", tmp_path / "out", "--db", database, "--format", "csv")
+    done("export", "--out", tmp_path / "out", "--db", database, "--format", "csv")
     assert "proved" in done("verify", tmp_path / "out")
 
 
@@ -51,5 +51,5 @@ def test_an_export_of_an_earlier_version_is_verified_and_comes_back_in(name, tmp
     assert "proved" in done("verify", tmp_path / name.name)
     file = tmp_path / "town.toml"
     file.write_text(name.with_name(f"{name.name.split('-')[0]}-refresh.toml").read_text("utf-8"), "utf-8")
-    done("import", tmp_path / name.name, "--as", "dataset", "--campaign", file)
+    done("import", tmp_path / name.name, "--as", "dataset", "--db", file)
     assert rows(tmp_path / "town.db", "select count(*) from account")[0][0] > 5

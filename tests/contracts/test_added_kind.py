@@ -89,7 +89,7 @@ def test_a_campaign_of_an_added_kind_runs_reports_explains_verifies_and_exports(
     name = rows(tmp_path / "mine.db", "select username from account join pick using (node) where act = 'expand'")[0][0]
     assert "in the campaign mine" in told("explain", name, "--db", "mine.db")
     assert "mine (wander, x;" in told("verify", "mine.db")
-    told("export", "out", "--db", "mine.db", "--campaign", "mine")
+    told("export", "--out", "out", "--db", "mine.db", "--campaign", "mine")
     sheet = (tmp_path / "out" / "datasheet.md").read_text("utf-8")
     assert "- kind: `wander`, which wanders about\n" in sheet
     assert "- [wander] by = `random`\n" in sheet

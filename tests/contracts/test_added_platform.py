@@ -275,7 +275,7 @@ def test_an_added_platform_is_crawled_reported_explained_verified_exported_and_m
     assert "most relevant accounts" in told("report", "--db", "mine.db")
     assert "@bea in the campaign mine" in told("explain", "bea", "--db", "mine.db")
     assert "mine (collect, forum;" in told("verify", "mine.db")
-    told("export", "out", "--db", "mine.db", "--campaign", "mine")
+    told("export", "--out", "out", "--db", "mine.db", "--campaign", "mine")
     assert "forum" in (tmp_path / "out" / "datasheet.md").read_text("utf-8")
     assert "proved" in told("verify", "out")
 
@@ -352,7 +352,7 @@ def test_a_package_that_cannot_be_imported_disturbs_no_command_that_does_not_nee
         told("run", file, "--yes", "--steps", "2")
     (name,) = rows(tmp_path / "mine.db", "select username from account join pick using (node) where act = 'expand'")[0]
     assert "mine (collect, x;" in told("verify", "mine.db")
-    told("export", "out", "--db", "mine.db", "--campaign", "mine")
+    told("export", "--out", "out", "--db", "mine.db", "--campaign", "mine")
     told("forget", "--user", f"@{name}", "--yes", "--db", "mine.db", "--dry-run")
     told("forget", "--user", f"@{name}", "--yes", "--db", "mine.db")
     assert rows(tmp_path / "mine.db", f"select count(*) from account where username = '{name}'") == [(0,)]

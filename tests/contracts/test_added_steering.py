@@ -86,7 +86,7 @@ def test_a_campaign_of_an_added_estimator_and_strategy_runs_reports_explains_ver
     (name, *_) = [name for (name,) in rows(tmp_path / "mine.db", query)]
     assert "late is not a sum of features" in told("explain", name, "--db", "mine.db")
     assert "mine (collect, x;" in told("verify", "mine.db")
-    told("export", "out", "--db", "mine.db", "--campaign", "mine")
+    told("export", "--out", "out", "--db", "mine.db", "--campaign", "mine")
     assert "late" in (tmp_path / "out" / "datasheet.md").read_text("utf-8")
     assert "proved" in told("verify", "out")
 

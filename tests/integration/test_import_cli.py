@@ -44,7 +44,7 @@ def test_posts_go_into_a_database_and_what_came_of_it_is_said(place):
     assert "60 posts, 60 of them new, into b.db" in done.stderr
     with opened(place / "b.db") as connection:
         assert table(connection, "select count(*) from post") == [(60,)]
-    typed("a.jsonl", "--campaign", "mine.toml")
+    typed("a.jsonl", "--db", "mine.toml")
     with opened(place / "mine.db") as connection:
         hits = sum(post.hits for post in drawn())
         assert table(connection, "select sum(occurrences), max(campaign) from hit") == [(hits, 1)]
@@ -52,12 +52,12 @@ def test_posts_go_into_a_database_and_what_came_of_it_is_said(place):
 
 BAD = {
     "posts": ("bad.csv", "--db", "new.db"),
-    "posts of a campaign": ("bad.csv", "--campaign", "mine.toml"),
+    "posts of a campaign": ("bad.csv", "--db", "mine.toml"),
     "skipped": ("bad.csv", "--db", "new.db", "--skip-bad"),
-    "a history": ("bad.csv", "--as", "history", "--campaign", "mine.toml"),
-    "a dataset": ("edges.csv", "--as", "dataset", "--campaign", "again.toml"),
-    "results": ("edges.csv", "--as", "liveness", "--campaign", "again.toml"),
-    "of another kind": ("good.csv", "--as", "dataset", "--campaign", "mine.toml"),
+    "a history": ("bad.csv", "--as", "history", "--db", "mine.toml"),
+    "a dataset": ("edges.csv", "--as", "dataset", "--db", "again.toml"),
+    "results": ("edges.csv", "--as", "liveness", "--db", "again.toml"),
+    "of another kind": ("good.csv", "--as", "dataset", "--db", "mine.toml"),
 }
 
 
@@ -75,7 +75,7 @@ def test_an_import_that_fails_leaves_no_database_that_was_not_there(place, words
 def test_columns_of_links_that_are_not_read_are_said(place):
     (place / "edges.csv").write_text("source,target,n\nann,bob,3\n", "utf-8")
     (place / "again.toml").write_text('name = "again"\nkind = "refresh"\ndatabase = "again.db"\n', "utf-8")
-    done = typed("edges.csv", "--as", "dataset", "--campaign", "again.toml")
+    done = typed("edges.csv", "--as", "dataset", "--db", "again.toml")
     assert "edges.csv: not read: n. If a column holds weights, call it weight." in done.stderr
 
 
@@ -111,10 +111,10 @@ def test_a_new_database_that_another_process_opened_meanwhile_stays(place):
 def test_a_history_says_how_many_authors_the_campaign_has_now(place):
     authors = len({post.author for post in drawn()})
     assert f"{authors} authors are now the history of the campaign 'mine'" in typed(
-        "a.jsonl", "--as", "history", "--campaign", "mine.toml"
+        "a.jsonl", "--as", "history", "--db", "mine.toml"
     ).stderr  # fmt: skip
     assert f"0 authors are now the history of the campaign 'mine'; {authors} had been fetched before" in typed(
-        "a.jsonl", "--as", "history", "--campaign", "mine.toml"
+        "a.jsonl", "--as", "history", "--db", "mine.toml"
     ).stderr  # fmt: skip
 
 
@@ -122,7 +122,7 @@ def test_seeds_can_be_read_by_a_campaign(place):
     from socialcrawl.campaign.plan import make_plan
     from socialcrawl.campaign.settings import read
 
-    done = typed("a.jsonl", "--as", "seeds", "--campaign", "mine.toml", "--out", "seeds.txt", "--most", "5")
+    done = typed("a.jsonl", "--as", "seeds", "--db", "mine.toml", "--out", "seeds.txt", "--most", "5")
     assert "can be fetched by name and have posts of the topic" in done.stderr
     with (place / "mine.toml").open("a") as file:
         file.write('[seeds]\nfile = "seeds.txt"\n')
@@ -152,7 +152,6 @@ def test_the_forgotten_are_no_seeds_of_a_database_that_forgot_them(place):
     [
         (("--as", "tea"), "Unknown --as 'tea'. Choose one of: "),
         (("--as", "history"), "--as history needs the campaign"),
-        (("--campaign", "mine.toml", "--db", "x.db"), "remove --db"),
         (("--out", "x"), "--out and --most are for --as seeds"),
         (("--as", "seeds", "--out", "mine.toml"), "already exists"),
     ],
@@ -170,11 +169,11 @@ ONE = '{"author": "ann", "created_at": 1700000000, "text": "a telescope"}\n'
     ("file", "text", "words", "said"),
     [
         ("one.jsonl", ONE, ("--db", "b.db"), ["1 post, 1 of them new, into b.db"]),
-        ("one.jsonl", ONE, ("--as", "history", "--campaign", "mine.toml"),
+        ("one.jsonl", ONE, ("--as", "history", "--db", "mine.toml"),
          ["1 post, 1 of them new, into mine.db", "1 author is now the history of the campaign 'mine'"]),
         ("one.jsonl", ONE, ("--as", "seeds"),
          ["1 post by 1 author; 1 of them can be fetched by name and have posts"]),
-        ("one.csv", "source,target\nann,bob\n", ("--as", "dataset", "--campaign", "again.toml"),
+        ("one.csv", "source,target\nann,bob\n", ("--as", "dataset", "--db", "again.toml"),
          ["2 accounts and 1 link are new in the campaign 'again'"]),
     ],
 )  # fmt: skip
@@ -186,7 +185,7 @@ def test_one_of_a_thing_is_told_in_the_singular(place, file, text, words, said):
 
 def exported(place, form):
     """A folder with an export of the 60 posts as posts of a campaign."""
-    typed("a.jsonl", "--as", "history", "--campaign", "mine.toml")
+    typed("a.jsonl", "--as", "history", "--db", "mine.toml")
     with opened(place / "mine.db") as connection:
         export(connection, place / "out", ExportOptions(formats=form), NOW)
     return place / "out"
@@ -196,7 +195,7 @@ def exported(place, form):
 def test_a_folder_with_an_export_stands_for_its_tables(place, form):
     folder = exported(place, form)
     (place / "again.toml").write_text('name = "again"\nkind = "refresh"\ndatabase = "again.db"\n', "utf-8")
-    done = typed(folder, "--as", "dataset", "--campaign", "again.toml")
+    done = typed(folder, "--as", "dataset", "--db", "again.toml")
     with opened(place / "mine.db", create=False) as connection:
         ((accounts,),) = table(connection, "select count(*) from account")
         ((links,),) = table(  # but for those to oneself

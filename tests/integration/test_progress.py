@@ -97,7 +97,7 @@ def demo():
 
 
 def test_a_line_is_shown_while_a_command_works_and_gone_when_it_ends(demo, tmp_path):
-    done = on_a_terminal("export", tmp_path / "out", "--db", demo.folder / "demo.db", "--json", folder=tmp_path)
+    done = on_a_terminal("export", demo.folder / "demo.db", "-o", tmp_path / "out", "--json", folder=tmp_path)
     assert done.code == 0
     assert json.loads(done.stdout)["files"], "stdout has the JSON and nothing else"
     assert "exporting" in done.stderr
@@ -107,7 +107,7 @@ def test_a_line_is_shown_while_a_command_works_and_gone_when_it_ends(demo, tmp_p
 
 def test_every_long_command_says_what_it_does(demo, tmp_path):
     database = demo.folder / "demo.db"
-    done = on_a_terminal("backup", tmp_path / "copy.db", "--db", database, folder=tmp_path)
+    done = on_a_terminal("backup", "--out", tmp_path / "copy.db", "--db", database, folder=tmp_path)
     assert (done.code, "copying" in done.stderr, left_over(done.stderr)) == (0, True, [])
     assert done.stdout.startswith("wrote ")
     own = ("--db", tmp_path / "copy.db")
@@ -123,7 +123,7 @@ def test_train_and_import_say_what_they_do(tmp_path):
         rows = csv.writer(file)
         rows.writerow(["text", "on_topic"])
         rows.writerows([[f"{'storm rain' if i % 2 else 'cake tea'} number{i}", i % 2] for i in range(60)])
-    done = on_a_terminal("train", "tree.json", "--labels", "labels.csv", "--json", folder=tmp_path)
+    done = on_a_terminal("train", "--out", "tree.json", "--labels", "labels.csv", "--json", folder=tmp_path)
     assert (done.code, "reading posts" in done.stderr, left_over(done.stderr)) == (0, True, [])
     (tmp_path / "posts.jsonl").write_text(
         json.dumps({"id": "1", "text": "storm", "author_id": "2", "created_at": "2026-01-01T00:00:00Z"}) + "\n"
@@ -144,7 +144,7 @@ def test_a_command_that_fails_leaves_only_its_message(demo, tmp_path):
 @pytest.mark.parametrize("variables", [{}, {"FORCE_COLOR": "1"}, {"TTY_COMPATIBLE": "1"}])
 def test_nothing_is_shown_where_stderr_is_no_terminal(demo, tmp_path, variables):
     done = subprocess.run(
-        [*COMMAND, "backup", str(tmp_path / "copy.db"), "--db", str(demo.folder / "demo.db")],
+        [*COMMAND, "backup", "--out", str(tmp_path / "copy.db"), "--db", str(demo.folder / "demo.db")],
         env={**ENVIRONMENT, **variables},
         capture_output=True,
         check=True,

@@ -122,10 +122,10 @@ def test_an_answer_in_csv_is_safe_on_request_and_exact_otherwise(town):
 def test_the_option_needs_csv(town, tmp_path):
     database = town[0] / "town.db"
     assert "--safe-csv is for CSV" in socialcrawl("sql", "--db", database, "select 1", "--safe-csv").stderr
-    child = socialcrawl("export", tmp_path / "out", "--db", database, "--safe-csv")
+    child = socialcrawl("export", "--out", tmp_path / "out", "--db", database, "--safe-csv")
     assert (child.returncode, "add --format csv" in child.stderr) == (2, True)
     with a_town(tmp_path) as connection, pytest.raises(SettingsError, match="--safe-csv is for CSV"):
         exported(connection, tmp_path / "out", "parquet", safe_csv=True)
-    child = socialcrawl("export", tmp_path / "out", "--db", database, "--format", "csv", "--safe-csv")
+    child = socialcrawl("export", "--out", tmp_path / "out", "--db", database, "--format", "csv", "--safe-csv")
     assert child.returncode == 0
     assert (tmp_path / "out" / "posts.csv").read_text("utf-8").startswith("author,id")

@@ -35,7 +35,7 @@ from socialcrawl.render.sample_report import (
     format_interval,
     make_finite,
 )
-from socialcrawl.storage.database.address import parse_address
+from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.filetypes import (
     CAMPAIGN,
     DATABASE,
@@ -69,7 +69,7 @@ class AuditOptions:
 
     campaign: Path
     of: Sequence[str] = ()
-    database: str | None = None
+    database: DatabaseAddress | None = None
     held: Sequence[Path] = ()
     on_topic: bool = False
 
@@ -93,8 +93,7 @@ def audit(wanted: AuditOptions, console: Console, *, as_json: bool) -> None:
         held = {name: replace(one, on_topic=wanted.on_topic) for name, one in given.items()}
         watch("auditing")
         traces = CampaignTraces(ends.enter_context(open_readable(settings.database)))
-        place = None if wanted.database is None else parse_address(wanted.database)
-        others = None if place in (None, settings.database) else place
+        others = None if wanted.database in (None, settings.database) else wanted.database
         there = None if others is None else CampaignTraces(ends.enter_context(open_readable(others)))
         found = audit_datasets(traces, settings, there, wanted.of, held)
     if as_json:

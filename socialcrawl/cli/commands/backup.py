@@ -2,17 +2,16 @@
 
 from pathlib import Path
 
-from socialcrawl.cli.commands.sql import find_database
 from socialcrawl.cli.running_campaigns import give_way
 from socialcrawl.render.progress import BYTES, show_progress
+from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.backup import back_up
 from socialcrawl.text.terminal import write_line
 from socialcrawl.text.wording import pluralize
 
 
-def copy(given: str | None, file: Path, *, force: bool, pause: bool) -> None:
-    """Copy the database that is given into a file; `pause`: while campaigns that a daemon runs are paused."""
-    place = find_database(given)
+def copy(place: DatabaseAddress, file: Path, *, force: bool, pause: bool) -> None:
+    """Copy a database into a file; `pause`: while campaigns that a daemon runs are paused."""
     parts: list[Path] = []
 
     def size() -> tuple[int, int | None]:

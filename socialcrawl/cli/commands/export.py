@@ -8,7 +8,8 @@ from typing import Any
 
 import orjson
 
-from socialcrawl.cli.commands.sql import choose_campaign, find_database
+from socialcrawl.cli.commands.sql import choose_campaign
+from socialcrawl.cli.databases import ChosenDatabase
 from socialcrawl.cli.running_campaigns import give_way
 from socialcrawl.crawls.collect.steering import measure_steering
 from socialcrawl.crawls.sample.report import fold_sample
@@ -19,6 +20,7 @@ from socialcrawl.platforms.registry import find_platform
 from socialcrawl.render.progress import show_progress
 from socialcrawl.render.sample_report import explain_verdict
 from socialcrawl.render.steering import describe_gain
+from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import open_database
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.system.secret import conceal
@@ -66,10 +68,17 @@ def _make_notes(traces: CampaignTraces, campaign: str | None) -> tuple[str, ...]
     return tuple(f"does the sample tell of the whole topic? {one}" for one in said[:1]) + tuple(said[1:])
 
 
-def export_data(place: str | None, folder: Path, wanted: ExportOptions, *, as_json: bool, pause: bool = False) -> None:
+def choose_folder(chosen: ChosenDatabase) -> Path:
+    """Return the folder of an export where none is named, in this folder: named after the campaign or database."""
+    where = chosen.address
+    return Path(f"{chosen.campaign or (where.stem if isinstance(where, Path) else where.name)}-export")
+
+
+def export_data(
+    where: DatabaseAddress, folder: Path, wanted: ExportOptions, *, as_json: bool, pause: bool = False
+) -> None:
     """Export what is wanted, and say what was written; `pause`: while campaigns that a daemon runs are paused."""
-    check_folder(folder.resolve(), force=wanted.force)  # before a database is looked for
-    where = find_database(place)
+    check_folder(folder.resolve(), force=wanted.force)  # before the database is opened
 
     def write() -> dict[str, Any]:
         with open_database(where, create=False) as connection, show_progress("exporting", unit="rows") as watch:

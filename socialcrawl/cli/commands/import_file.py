@@ -137,15 +137,13 @@ def _store(
 
 def _check_options(wanted: ImportOptions, kind: "ImportKind") -> None:
     if kind.needs and wanted.campaign is None:
-        raise SettingsError(f"--as {wanted.kind} needs the campaign {kind.needs}.")
+        raise SettingsError(f"--as {wanted.kind} needs the campaign {kind.needs}: name its file with --db FILE.toml.")
     if wanted.kind != "dataset" and wanted.earlier is not None:
         raise SettingsError("--from-campaign is for --as dataset.")
     if not kind.names_accounts and wanted.by_id is not None:
         raise SettingsError("--ids and --names are for --as dataset and --as liveness.")
     if not wanted.files and wanted.earlier is None:
         raise SettingsError("There is nothing to import: name files.")
-    if wanted.campaign is not None and wanted.database is not None:
-        raise SettingsError("--campaign names the campaign and its database: remove --db.")
     if kind.stores and (wanted.out is not None or wanted.most is not None):
         raise SettingsError("--out and --most are for --as seeds.")
     if wanted.out is not None and wanted.out.exists():

@@ -63,7 +63,7 @@ def write_campaign_file(
     except UnicodeEncodeError as error:
         raise SettingsError("A keyword is not valid text: type it again.") from error
     if dataset:
-        return f"{template.then_of_dataset}, bring the dataset: socialcrawl import FILES --as dataset --campaign {path}"
+        return f"{template.then_of_dataset}, bring the dataset: socialcrawl import FILES --as dataset --db {path}"
     return template.then
 
 

@@ -61,7 +61,7 @@ def show_ending(settings: Settings, console: Console, ending: Ending, *, as_json
     console.print(tidy(f"{state}: {ending.reason.why}"), soft_wrap=True)
     console.print(
         f"everything is in {settings.database}; ask it with: "
-        f"socialcrawl sql --db {shlex.quote(str(settings.database))} QUERY",
+        f"socialcrawl sql {shlex.quote(str(settings.database))} QUERY",
         soft_wrap=True,
     )
 

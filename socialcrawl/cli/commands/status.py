@@ -13,7 +13,7 @@ from rich.table import Table
 
 from socialcrawl.campaign.settings import Settings, read
 from socialcrawl.cli.commands.check import find_campaign_files
-from socialcrawl.cli.commands.sql import find_database as chosen
+from socialcrawl.cli.databases import choose_database, is_campaign_file, is_database
 from socialcrawl.daemon.campaign_state import BROKEN, PAUSED, RUNNING, describe_pause
 from socialcrawl.daemon.duplicate_campaigns import choose_file, describe_left_out
 from socialcrawl.engine.clock import SystemClock
@@ -22,7 +22,7 @@ from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.render.console import Text
 from socialcrawl.storage import daemons
 from socialcrawl.storage.daemons import CampaignLease, LiveDaemon
-from socialcrawl.storage.database.address import DatabaseAddress
+from socialcrawl.storage.database.address import DatabaseAddress, parse_address
 from socialcrawl.storage.database.connection import HURRY, Opened, open_database
 from socialcrawl.storage.database.filetypes import require_database
 from socialcrawl.storage.database.health import is_missing
@@ -52,19 +52,27 @@ class CampaignPlaces:
     broken: list[tuple[Path, str]] = field(default_factory=list)
 
 
-def find_campaigns(files: Sequence[Path], database: str | None, names: Sequence[str]) -> CampaignPlaces:
-    """Return the campaigns that a person means: by campaign files and folders, or by a database.
+def find_campaigns(given: Sequence[str], database: str | None, names: Sequence[str]) -> CampaignPlaces:
+    """Return the campaigns that a person means: by campaign files, folders of them, and databases.
+
+    Args:
+        given: campaign files, folders of them, and databases.
+        database: one of these as --db; without any, the only database in this folder.
+        names: campaigns of one database; none: all.
 
     Raises:
-        SettingsError: both are given, or a file cannot be read.
-        StoreError: the database is not there, or is something else.
+        SettingsError: what is named does not go together, or a file cannot be read.
+        StoreError: a database is not there, or is something else.
     """
-    if files and (database or names):
-        raise SettingsError("Name campaign files, or a database with --db and --campaign; not both.")
-    if not files:
-        place = chosen(database, changed=True)
-        require_database(place)
-        return CampaignPlaces({place: {name: {} for name in names}})
+    if given and database:
+        raise SettingsError(f"Name what you mean as arguments, or one database with --db {database}; not both.")
+    whole = [parse_address(one) for one in given if is_database(one) and not is_campaign_file(one)]
+    files = [Path(one) for one in given if not is_database(one) or is_campaign_file(one)]
+    if not given:
+        where, _, file = choose_database(None, database, changed=True)
+        whole, files = ([where], []) if file is None else ([], [file])
+    if names and (files or len(whole) > 1):
+        raise SettingsError("--campaign names campaigns of one database: name that, and no campaign file or folder.")
     found = CampaignPlaces({})
     for file in find_campaign_files(files):
         try:
@@ -75,6 +83,9 @@ def find_campaigns(files: Sequence[Path], database: str | None, names: Sequence[
             found.broken.append((file, str(error)))
             continue
         found.places.setdefault(settings.database, {}).setdefault(settings.name, {})[file] = settings
+    for place in whole:
+        require_database(place)
+        found.places[place] = {name: {} for name in names}
     if not found.places:
         whys = (why for _, why in found.broken)
         raise SettingsError("\n".join(["None of these campaign files can be read:", *whys]))

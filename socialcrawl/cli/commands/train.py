@@ -99,13 +99,15 @@ def _read_examples(wanted: TrainingOptions) -> tuple[list[tuple[str, bool]], dic
 
 
 def _read_campaign_examples(wanted: TrainingOptions) -> tuple[list[str], list[str], str]:
-    from socialcrawl.cli.commands.sql import choose_campaign, find_database  # noqa: PLC0415
+    from socialcrawl.cli.commands.sql import choose_campaign  # noqa: PLC0415
+    from socialcrawl.cli.databases import choose_database  # noqa: PLC0415
     from socialcrawl.storage.database.health import open_readable  # noqa: PLC0415
     from socialcrawl.storage.queries.summary import find_campaign  # noqa: PLC0415
     from socialcrawl.storage.queries.topic_posts import read_found_posts, read_off_topic_posts  # noqa: PLC0415
 
-    with open_readable(find_database(wanted.database)) as connection:
-        number, name = find_campaign(connection, choose_campaign(connection, wanted.campaign))
+    where, named, _ = choose_database(wanted.database, None, wanted.campaign)
+    with open_readable(where) as connection:
+        number, name = find_campaign(connection, choose_campaign(connection, named))
         on = read_found_posts(connection, number, wanted.most) if wanted.on is None else []
         off = read_off_topic_posts(connection, number, wanted.most) if wanted.off is None else []
     if wanted.on is None and not on:

@@ -10,10 +10,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from socialcrawl.cli.commands.sql import find_database
 from socialcrawl.errors import StoreError
 from socialcrawl.render.console import Text
 from socialcrawl.render.progress import show_progress
+from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.filetypes import describe_no_export
 from socialcrawl.storage.database.snapshot import open_snapshot
 from socialcrawl.text.terminal import write_json
@@ -24,11 +24,11 @@ from socialcrawl.verify.verification import verify
 AGREES, DIFFERS = 0, 1
 
 
-def prove(place: str | None, campaign: str | None, console: Console, *, as_json: bool) -> int:
+def prove(place: DatabaseAddress, campaign: str | None, console: Console, *, as_json: bool) -> int:
     """Verify a database or an export, show the result, and return the exit code: 1 if something differs.
 
     Args:
-        place: the database, or the folder of an export; None: the newest database here.
+        place: the database, or the folder of an export.
         campaign: the name of one; None: all of them.
         console: where people read it.
         as_json: one JSON object to stdout instead.
@@ -37,12 +37,12 @@ def prove(place: str | None, campaign: str | None, console: Console, *, as_json:
         StoreError: the database or export cannot be read, or has no such campaign.
     """
     with show_progress("reading", unit="decisions") as watch:
-        if place is not None and Path(place).is_dir():
-            if (wrong := describe_no_export(Path(place))) is not None:
+        if isinstance(place, Path) and place.is_dir():
+            if (wrong := describe_no_export(place)) is not None:
                 raise StoreError(wrong)
-            found = list(verify_export(Path(place), campaign, watch))
+            found = list(verify_export(place, campaign, watch))
         else:
-            with open_snapshot(find_database(place)) as connection:
+            with open_snapshot(place) as connection:
                 found = list(verify(connection, campaign, watch))
     if as_json:
         write_json(json.dumps(build_object(found), ensure_ascii=False))

@@ -8,7 +8,7 @@ import typer
 from socialcrawl.cli.choices import offer
 from socialcrawl.cli.options import AllowHost, AsJson, Files, OneDatabase
 
-Names = Annotated[list[str] | None, typer.Option("--campaign", help="With --db: name of a campaign. Repeatable.")]
+Names = Annotated[list[str] | None, typer.Option("--campaign", help="Name of a campaign of the database. Repeatable.")]
 
 
 def daemon(

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from socialcrawl.cli.choices import offer
-from socialcrawl.cli.options import AsJson, Database, OneDatabase, Pause
+from socialcrawl.cli.options import PLACE, AsJson, CampaignName, Database, Pause, Place
 
 ImportKind = Annotated[
     str,
@@ -18,6 +18,16 @@ ImportKind = Annotated[
         "--as",
         help="What the files become: see docs/how-to/imports.md.",
         **offer("posts|seeds|history|dataset|liveness"),
+    ),
+]
+
+ImportDatabase = Annotated[
+    str | None,
+    typer.Option(
+        "--db",
+        metavar=PLACE,
+        help="Where to store. A campaign file: its topic is counted and its history is extended. Default: the only "
+        "*.db in this folder.",
     ),
 ]
 
@@ -31,9 +41,6 @@ def import_(
     ] = None,
     *,
     kind: ImportKind = "posts",
-    campaign: Annotated[
-        Path | None, typer.Option(help="Campaign file: its topic is counted and its history is extended.")
-    ] = None,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="With --as seeds: file to write. Default: standard output.")
     ] = None,
@@ -47,14 +54,16 @@ def import_(
     ] = None,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Skip lines that cannot be read.")] = False,
     pause: Pause = False,
-    database: OneDatabase = None,
+    database: ImportDatabase = None,
 ) -> None:
     """Import posts, seeds or datasets.
 
     It can import a history that a campaign goes on from, too.
     """
     from socialcrawl.cli.commands.import_file import ImportOptions, import_files  # noqa: PLC0415
+    from socialcrawl.cli.databases import choose_database  # noqa: PLC0415
 
+    campaign = None if database is None else choose_database(database).file
     import_files(
         ImportOptions(
             files or [],
@@ -62,7 +71,7 @@ def import_(
             campaign,
             out,
             most,
-            database,
+            None if campaign is not None else database,
             skip_bad=skip_bad,
             earlier=from_campaign,
             by_id=by_id,
@@ -89,8 +98,10 @@ def order(
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(help="Copy to write.")],
+    place: Place = None,
+    *,
     database: Database = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="Copy to write.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     pause: Pause = False,
 ) -> None:
@@ -99,23 +110,39 @@ def backup(
     Campaigns may keep running.
     """
     from socialcrawl.cli.commands.backup import copy  # noqa: PLC0415
+    from socialcrawl.cli.databases import choose_database, split_target  # noqa: PLC0415
 
-    copy(database, file, force=force, pause=pause)
+    given, file = split_target(place, database, out, "the copy")
+    if file is None:
+        raise typer.BadParameter("name the copy to write: --out FILE")
+    copy(choose_database(given, database).address, file, force=force, pause=pause)
+
+
+Formats = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--format",
+        help="Tables, network (gexf, graphml), ids, or original answers (warc). Default: parquet. Repeatable.",
+        **offer("parquet|csv|jsonl|gexf|graphml|ids|warc"),
+    ),
+]
+ExportFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--out",
+        help="Folder to write: new, empty, or an older export. Default: NAME-export, after the database.",
+    ),
+]
 
 
 def export(
-    folder: Annotated[Path, typer.Argument(help="Folder to write: new, empty, or an older export.")],
+    place: Place = None,
     *,
-    campaign: Annotated[str | None, typer.Option(help="Name of the campaign. Default: the newest.")] = None,
+    out: ExportFolder = None,
+    campaign: CampaignName = None,
     whole: Annotated[bool, typer.Option("--all", help="Export all campaigns of the database.")] = False,
-    form: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--format",
-            help="Tables, network (gexf, graphml), ids, or original answers (warc). Default: parquet. Repeatable.",
-            **offer("parquet|csv|jsonl|gexf|graphml|ids|warc"),
-        ),
-    ] = None,
+    form: Formats = None,
     pseudonymise: Annotated[
         bool, typer.Option("--pseudonymise", help="Replace names and ids by keyed hashes.")
     ] = False,
@@ -141,14 +168,17 @@ def export(
 
     It writes posts, accounts, network and ledger with a datasheet, with names or pseudonyms.
     """
-    from socialcrawl.cli.commands.export import export_data, read_key  # noqa: PLC0415
+    from socialcrawl.cli.commands.export import choose_folder, export_data, read_key  # noqa: PLC0415
+    from socialcrawl.cli.databases import choose_database, split_target  # noqa: PLC0415
     from socialcrawl.exporters.export import ExportOptions  # noqa: PLC0415
 
     key = read_key(key_env, key_file) if pseudonymise or key_file is not None else None
+    given, folder = split_target(place, database, out, "the folder")
+    chosen = choose_database(given, database, campaign)
     wanted = ExportOptions(
-        campaign, whole, tuple(dict.fromkeys(form or ["parquet"])), key, force, only_active, safe_csv
+        chosen.campaign, whole, tuple(dict.fromkeys(form or ["parquet"])), key, force, only_active, safe_csv
     )
-    export_data(database, folder, wanted, as_json=as_json, pause=pause)
+    export_data(chosen.address, folder or choose_folder(chosen), wanted, as_json=as_json, pause=pause)
 
 
 def audit(
@@ -159,7 +189,8 @@ def audit(
         typer.Option(help="Campaign to audit. Repeatable. Default: every collecting campaign, and all together."),
     ] = None,
     database: Annotated[
-        str | None, typer.Option("--db", help="Database of these campaigns. Default: the database of the sample.")
+        str | None,
+        typer.Option("--db", metavar=PLACE, help="What to audit. Default: what is in the database of the sample."),
     ] = None,
     held: Annotated[
         list[Path] | None, typer.Option(help="Audit a file of ids, usernames or posts instead. Repeatable.")
@@ -174,14 +205,19 @@ def audit(
     It shows the share of a topic that the dataset holds, its gaps, and whether more budget would pay.
     """
     from socialcrawl.cli.commands.audit import AuditOptions, audit  # noqa: PLC0415
+    from socialcrawl.cli.databases import choose_database  # noqa: PLC0415
     from socialcrawl.render.console import make_console  # noqa: PLC0415
 
-    audit(AuditOptions(campaign, of or (), database, held or (), on_topic), make_console(), as_json=as_json)
+    other = None if database is None else choose_database(database)
+    names = of or ([other.campaign] if other is not None and other.campaign is not None else [])
+    place = None if other is None else other.address
+    audit(AuditOptions(campaign, names, place, held or (), on_topic), make_console(), as_json=as_json)
 
 
 def train(
-    out: Annotated[Path, typer.Argument(help="JSON file to write, for [sample] tree.")],
+    place: Place = None,
     *,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="JSON file to write, for [sample] tree.")] = None,
     labels: Annotated[
         Path | None, typer.Option(help="CSV of hand-labelled posts (text, on_topic), instead of the sources below.")
     ] = None,
@@ -194,7 +230,7 @@ def train(
     off: Annotated[
         Path | None, typer.Option(help="Posts off topic, likewise. Default: stored posts that do not match.")
     ] = None,
-    campaign: Annotated[str | None, typer.Option(help="Campaign of these posts. Default: the newest.")] = None,
+    campaign: CampaignName = None,
     database: Database = None,
     most: Annotated[int, typer.Option(min=2, help="Maximum number of posts of each kind.")] = 5000,
     without: Annotated[
@@ -213,8 +249,13 @@ def train(
     The decision tree decides which posts are on topic. It is tested by cross-validation.
     """
     from socialcrawl.cli.commands.train import TrainingOptions, train  # noqa: PLC0415
+    from socialcrawl.cli.databases import split_target  # noqa: PLC0415
     from socialcrawl.crawls.sample.decision_tree import TreeParameters  # noqa: PLC0415
     from socialcrawl.render.console import make_console  # noqa: PLC0415
 
     how = TreeParameters(leaf, depth, least, balanced, frozenset(without or ()), seed)
-    train(TrainingOptions(out, labels, on, off, campaign, database, most, folds, how), make_console(), as_json=as_json)
+    given, file = split_target(place, database, out, "the tree")
+    if file is None:
+        raise typer.BadParameter("name the tree to write: --out FILE.json")
+    wanted = TrainingOptions(file, labels, on, off, campaign, given or database, most, folds, how)
+    train(wanted, make_console(), as_json=as_json)

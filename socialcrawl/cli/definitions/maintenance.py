@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from socialcrawl.cli.choices import offer
-from socialcrawl.cli.options import AsJson, Files, OneDatabase, Pause
+from socialcrawl.cli.options import PLACE, AsJson, Database, Files, OneDatabase, Pause
 from socialcrawl.text.terminal import write_json
 
 
@@ -38,10 +38,12 @@ def verify(
     place: Annotated[
         str | None,
         typer.Argument(
-            metavar="DATABASE|EXPORT",
-            help="Database file, postgresql://USER@HOST/NAME, or folder of an export. Default: the newest *.db.",
+            metavar=f"{PLACE}|EXPORT",
+            help="Campaign file, database file, postgresql://USER@HOST/NAME, or folder of an export. Default: the "
+            "newest *.db in this folder.",
         ),
     ] = None,
+    database: Database = None,
     campaign: Annotated[str | None, typer.Option(help="Name of the campaign. Default: all campaigns.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -50,9 +52,11 @@ def verify(
     It replays the decisions of a database or export, and exits with 1 if something differs.
     """
     from socialcrawl.cli.commands.verify import prove  # noqa: PLC0415
+    from socialcrawl.cli.databases import choose_database  # noqa: PLC0415
     from socialcrawl.render.console import make_console  # noqa: PLC0415
 
-    raise typer.Exit(prove(place, campaign, make_console(), as_json=as_json))
+    where, name, _ = choose_database(place, database, campaign)
+    raise typer.Exit(prove(where, name, make_console(), as_json=as_json))
 
 
 Yes = Annotated[bool, typer.Option("-y", "--yes", help="Delete without asking. This cannot be undone.")]

@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from socialcrawl.cli.choices import offer
-from socialcrawl.cli.options import AllowHost, Database, refuse_arguments, refuse_file
+from socialcrawl.cli.options import PLACE, AllowHost, CampaignName, Database, Place
 from socialcrawl.errors import SettingsError
 
 Timeout = Annotated[str, typer.Option(help="Maximum time for a query: 30s, 5m.")]
 
 
 def sql(
-    query: Annotated[
-        str, typer.Argument(help="A SELECT; docs/reference/schema.md has the tables, views and examples.")
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar=f"[{PLACE}] QUERY",
+            help="What to query, and a SELECT: docs/reference/schema.md has the tables, views and examples.",
+        ),
     ],
     *,
     database: Database = None,
@@ -40,15 +44,16 @@ def sql(
 ) -> None:
     """Query the database, read-only."""
     from socialcrawl.cli.commands import sql as asking  # noqa: PLC0415
+    from socialcrawl.cli.databases import choose_database, split_words  # noqa: PLC0415
     from socialcrawl.text.wording import parse_seconds  # noqa: PLC0415
 
-    refuse_file(query, "a query")
-    place, allowed = asking.find_database(database), parse_seconds(timeout)
+    given, query = split_words(words, "a query")
+    place, allowed = choose_database(given, database).address, parse_seconds(timeout)
     asking.answer(place, query, style, allowed, limit, allow_superuser=allow_superuser, safe_csv=safe_csv)
 
 
 def explore(
-    context: typer.Context,
+    place: Place = None,
     *,
     database: Database = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on this machine. 0: any free port.")] = 8001,
@@ -61,18 +66,23 @@ def explore(
     It shows views and example queries in a browser, read-only, until Ctrl-C.
     """
     from socialcrawl.cli.commands.explore import explore as show  # noqa: PLC0415
-    from socialcrawl.cli.commands.sql import find_database as chosen  # noqa: PLC0415
+    from socialcrawl.cli.databases import choose_database  # noqa: PLC0415
     from socialcrawl.text.wording import parse_seconds  # noqa: PLC0415
 
-    refuse_arguments(context)
-    hosts = allow_host or []
-    raise typer.Exit(show(chosen(database), port, parse_seconds(timeout), browser=not no_open, allow_hosts=hosts))
+    where, hosts = choose_database(place, database).address, allow_host or []
+    raise typer.Exit(show(where, port, parse_seconds(timeout), browser=not no_open, allow_hosts=hosts))
 
 
 def explain(
-    user: Annotated[str, typer.Argument(help="Username (with or without @), platform id, or page.")],
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar=f"[{PLACE}] ACCOUNT",
+            help="Where to look, and a username (with or without @), id or page.",
+        ),
+    ],
     database: Database = None,
-    campaign: Annotated[str | None, typer.Option(help="Name of the campaign. Default: the newest.")] = None,
+    campaign: CampaignName = None,
     top: Annotated[int, typer.Option(min=0, help="Number of links to the account to list.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
@@ -81,11 +91,12 @@ def explain(
     It shows why the account was or was not collected: features, weights, rank, and links to it.
     """
     from socialcrawl.cli.commands.explain import explain_account  # noqa: PLC0415
-    from socialcrawl.cli.commands.sql import find_database as chosen  # noqa: PLC0415
+    from socialcrawl.cli.databases import choose_database, split_words  # noqa: PLC0415
     from socialcrawl.render.console import make_console  # noqa: PLC0415
 
-    refuse_file(user, "an account")
-    raise typer.Exit(explain_account(chosen(database), user, campaign, make_console(), top=top, as_json=as_json))
+    given, user = split_words(words, "an account")
+    where, name, _ = choose_database(given, database, campaign)
+    raise typer.Exit(explain_account(where, user, name, make_console(), top=top, as_json=as_json))
 
 
 if TYPE_CHECKING:
@@ -93,10 +104,10 @@ if TYPE_CHECKING:
 
 
 def report(
-    context: typer.Context,
+    place: Place = None,
     *,
     database: Database = None,
-    campaign: Annotated[str | None, typer.Option(help="Name of the campaign. Default: the newest.")] = None,
+    campaign: CampaignName = None,
     png: Annotated[Path | None, typer.Option(help="Write the score curve to this file: .png, .svg or .pdf.")] = None,
     top: Annotated[int, typer.Option(min=1, help="Number of accounts to list.")] = 15,
     usage: Annotated[
@@ -111,17 +122,19 @@ def report(
     It shows accounts, requests, cost, and what steering gained.
     """
     from socialcrawl.campaign.settings import read  # noqa: PLC0415
-    from socialcrawl.cli.commands.sql import find_database as chosen  # noqa: PLC0415
+    from socialcrawl.cli.databases import choose_database  # noqa: PLC0415
     from socialcrawl.render.score_curve import find_format  # noqa: PLC0415
 
-    refuse_arguments(context)
-    if usage and (database or campaign):
-        raise SettingsError("--usage names the campaign and its database: remove --db and --campaign.")
+    if usage and (place or database or campaign):
+        raise SettingsError("--usage names the campaign and its database: name no other, and remove --campaign.")
     if png is not None:
         find_format(png)  # before anything is read
     settings = None if usage is None else read(usage)
-    place, name = (chosen(database), campaign) if settings is None else (settings.database, settings.name)
-    _show(place, name, png, top, sub or ())
+    if settings is None:
+        where, name, _ = choose_database(place, database, campaign)
+    else:
+        where, name = settings.database, settings.name
+    _show(where, name, png, top, sub or ())
     if settings is not None:
         from socialcrawl.campaign.plan import make_plan  # noqa: PLC0415
         from socialcrawl.cli.commands.usage import compare  # noqa: PLC0415

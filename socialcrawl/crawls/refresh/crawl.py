@@ -99,7 +99,7 @@ class Refresh:
         if not self.view.old.size:
             return Stop(
                 StopKind.FAILED,
-                "there is no dataset to refresh yet: bring one (socialcrawl import FILE --as dataset --campaign TOML)",
+                "there is no dataset to refresh yet: bring one (socialcrawl import FILE --as dataset --db TOML)",
             )
         if self.rules.rank == "asf" and not self.view.old.has_sites:
             return Stop(StopKind.FAILED, f"{NO_SITES}: take another rank, pa+- or pa")

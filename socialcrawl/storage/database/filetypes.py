@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.formats.documents import read_toml
+from socialcrawl.formats.documents import explain_toml_error, explain_unreadable, read_toml
 from socialcrawl.storage.database.address import LIKE_A_SERVER, DatabaseAddress, parse_address
 
 PG_DUMP = b"PGDMP"  # how an archive of pg_dump begins
@@ -27,9 +27,10 @@ SHOWN = 5  # files that a message names
 
 @dataclass(frozen=True, slots=True)
 class CampaignFile:
-    """What a message needs of a campaign file: where it is, its kind, and its database."""
+    """What is needed of a campaign file without reading it all: where it is, its name and kind, and its database."""
 
     path: Path
+    name: str
     kind: str
     database: DatabaseAddress
 
@@ -84,15 +85,36 @@ def read_campaign(path: Path) -> CampaignFile | None:
         return None
     if "name" not in given or not SECTIONS & set(given):
         return None
-    return CampaignFile(path, str(given.get("kind", "collect")), _parse_database(path, given))
-
-
-def _parse_database(path: Path, given: dict[str, Any]) -> DatabaseAddress:
     try:
-        named = parse_address(str(given.get("database", "socialcrawl.db")))
+        return _make_campaign(path, given)
     except SettingsError:
-        return path.parent / "socialcrawl.db"
-    return path.parent / named if isinstance(named, Path) else named
+        return _make_campaign(path, {**given, "database": "socialcrawl.db"})
+
+
+def _make_campaign(path: Path, given: dict[str, Any]) -> CampaignFile:
+    named = parse_address(str(given.get("database", "socialcrawl.db")))
+    place = path.parent / named if isinstance(named, Path) else named
+    return CampaignFile(path, str(given["name"]), str(given.get("kind", "collect")), place)
+
+
+def require_campaign(path: Path) -> CampaignFile:
+    """Return what a campaign file says of its name, kind and database; its other keys may be wrong.
+
+    Raises:
+        SettingsError: it is missing, no TOML, no campaign file, or names no usable database.
+    """
+    if (wrong := describe_wrong_campaign(path)) is not None:
+        raise SettingsError(wrong)
+    try:
+        given = read_toml(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{explain_unreadable(path, error)}: name a campaign file ({WRITES_ONE}).") from error
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path} is not valid TOML: {explain_toml_error(error, path)}.") from error
+    if "name" not in given or not SECTIONS & set(given):
+        lacks = "`name`" if "name" not in given else "`database` and [topic]"
+        raise SettingsError(f"{path} is not a campaign file, as it has no {lacks}: {_suggest_campaign(path)}.")
+    return _make_campaign(path, given)
 
 
 def find_databases(folder: Path) -> list[Path]:
@@ -185,25 +207,6 @@ def describe_no_export(folder: Path) -> str | None:
     inside = [*exports, *find_databases(folder)]
     what = _join_words(inside) if inside else "a folder that `socialcrawl export` wrote, or a database"
     return f"{folder} is a folder without an export, as it has no {SHEET}: give {what}."
-
-
-def describe_misplaced(given: str, wanted: str) -> str | None:
-    """Return that a database, campaign file or export was given in place of `wanted`; None if it is none of these."""
-    path = Path(given)
-    try:
-        kind = recognize(path) if path.exists() else OTHER
-    except (OSError, ValueError):  # too long for a file's name, or with a character that none has
-        return None
-    if kind not in (DATABASE, CAMPAIGN, EXPORT):
-        return None
-    return f"{given} is {kind}, not {wanted}{_format_option(path, kind)}."
-
-
-def _format_option(path: Path, kind: str) -> str:
-    """Return how to name the database that is meant."""
-    campaign = read_campaign(path) if kind == CAMPAIGN else None
-    place = path if kind == DATABASE else campaign.database if campaign is not None else None
-    return f": name the database with --db {place}" if place is not None else ": name a database with --db"
 
 
 def describe_wrong_campaign(path: Path) -> str | None:

@@ -27,7 +27,7 @@ def announce_upgrade(where: DatabaseAddress, held: str, newest: str) -> None:
     if not isinstance(where, Path):
         write_error(
             "No backup of a database on a server is made. To have one before an upgrade, run the older version's "
-            "`socialcrawl backup FILE --db DATABASE`, or pg_dump."
+            "`socialcrawl backup DATABASE --out FILE`, or pg_dump."
         )
         return
     try:

@@ -54,7 +54,7 @@ def several(tmp_path_factory):
     for name in ("first", "second", "third"):
         text = f'name = "{name}"\ndatabase = "all.db"\n[topic]\nkeywords = ["telescope"]\n'
         (folder / f"{name}.toml").write_text(text, "utf-8")
-        child = socialcrawl("import", "a.csv", "--as", "history", "--campaign", f"{name}.toml", folder=folder)
+        child = socialcrawl("import", "a.csv", "--as", "history", "--db", f"{name}.toml", folder=folder)
         assert child.returncode == 0, child.stderr
     return folder
 
@@ -62,8 +62,8 @@ def several(tmp_path_factory):
 READING = {
     "report": ["report", "--db", "all.db"],
     "explain": ["explain", "ann", "--db", "all.db", "--json"],
-    "export": ["export", "out", "--force", "--db", "all.db"],
-    "train": ["train", "tree.json", "--db", "all.db"],
+    "export": ["export", "--out", "out", "--force", "--db", "all.db"],
+    "train": ["train", "--out", "tree.json", "--db", "all.db"],
 }
 
 
@@ -76,7 +76,7 @@ def test_what_reads_one_of_several_campaigns_says_which_and_how_to_choose(comman
 
 
 def test_an_export_of_all_campaigns_chooses_none(several):
-    child = socialcrawl("export", "everything", "--all", "--db", "all.db", folder=several)
+    child = socialcrawl("export", "--out", "everything", "--all", "--db", "all.db", folder=several)
     assert (child.returncode, "choose with" in child.stderr) == (0, False), child.stderr
 
 

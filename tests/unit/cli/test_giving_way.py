@@ -58,8 +58,8 @@ def test_what_a_daemon_is_in_the_way_of_says_so_or_pauses_and_resumes_it(folder,
     commands = (
         forget,
         ("retain", "90d", "--db", folder / "one.db", "--yes"),
-        ("backup", tmp_path / "copy.db", "--db", folder / "one.db"),
-        ("export", tmp_path / "out", "--all", "--db", folder / "one.db", "--format", "csv"),
+        ("backup", "--out", tmp_path / "copy.db", "--db", folder / "one.db"),
+        ("export", "--out", tmp_path / "out", "--all", "--db", folder / "one.db", "--format", "csv"),
         ("import", posts_file(), "--db", folder / "one.db"),
     )
     for command in commands:
@@ -72,7 +72,7 @@ def test_what_a_daemon_is_in_the_way_of_says_so_or_pauses_and_resumes_it(folder,
 
 
 def test_a_campaign_that_was_paused_for_a_command_is_resumed_after_an_error_and_after_a_signal(folder, in_the_way):
-    failed = socialcrawl("backup", folder / "none" / "copy.db", "--db", folder / "one.db", "--pause")
+    failed = socialcrawl("backup", "--out", folder / "none" / "copy.db", "--db", folder / "one.db", "--pause")
     assert (failed.returncode, "does not exist" in failed.stderr) == (1, True)
     in_the_way.until(lambda: leases(folder)["one"] == "held")
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -106,7 +106,7 @@ def test_nobody_is_told_of_a_pause_that_a_command_makes_and_ends(folder, tmp_pat
         file = campaign_file(folder, mock.url, more=telling(notes, tmp_path))
         file.write_text(file.read_text("utf-8").replace("d = 2.0", "d = 3600.0"), "utf-8")
         one.until(lambda: steps(folder) and leases(folder) == {"one": "held"})
-        assert socialcrawl("backup", tmp_path / "copy.db", "--db", folder / "one.db", "--pause").returncode == 0
+        assert socialcrawl("backup", folder / "one.db", "-o", tmp_path / "copy.db", "--pause").returncode == 0
         one.until(lambda: leases(folder) == {"one": "held"})
         (line,) = one.said("paused")
         assert line["why"].startswith("paused until `socialcrawl backup` is done (process ")

@@ -14,7 +14,8 @@ from socialcrawl.campaign.settings import BUILT_IN
 from socialcrawl.cli import main
 from socialcrawl.cli.choices import list_choices
 from socialcrawl.cli.main import app
-from socialcrawl.errors import SocialcrawlError
+from socialcrawl.cli.old_spellings import replace_old_names
+from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.platforms import facts
 from socialcrawl.render.console import Text, make_console
 from socialcrawl.system import plugins
@@ -178,3 +179,10 @@ def test_no_colour_is_written_where_nobody_wants_it(monkeypatch, capsys):
             monkeypatch.setenv("NO_COLOR", variable)
         make_console().print(Text("red", "red"))
         assert ("\x1b[31m" in capsys.readouterr().out) == coloured
+
+
+def test_the_old_and_the_new_name_of_an_option_are_refused_together():
+    with pytest.raises(SettingsError, match="--campaign is now --db: remove one of the two"):
+        replace_old_names(["import"], ["a.csv", "--campaign=a.toml", "--db", "x.db"])
+    assert replace_old_names(["report"], ["--campaign", "a"]) == ["--campaign", "a"]
+    assert replace_old_names(["sql"], ["--debug", "--", "--debug"]) == ["--verbose", "--", "--debug"]

@@ -214,7 +214,7 @@ def place(tmp_path, monkeypatch):
 
 def test_two_rounds_of_map_and_reduce_go_through_files_alone(place):
     alive = {str(1000 + i) for i in range(0, SIZE, 4)}
-    typed("import", "old.csv", "--as", "dataset", "--campaign", "mine.toml")
+    typed("import", "old.csv", "--as", "dataset", "--db", "mine.toml")
     for number, size in (("one", 20), ("two", SIZE - 20)):
         done = typed("order", "mine.toml", "--workers", 4, "--out", number)
         assert done.stderr.startswith(f"{size} accounts for 4 workers in {number}: ")
@@ -228,7 +228,7 @@ def test_two_rounds_of_map_and_reduce_go_through_files_alone(place):
             places += found
         filled(files, alive)
         assert sorted(places) == list(range(1, size + 1))
-        done = typed("import", *files, "--as", "liveness", "--campaign", "mine.toml")
+        done = typed("import", *files, "--as", "liveness", "--db", "mine.toml")
         assert done.stderr == f"{size} tests are new in the campaign 'mine'\n"
     assert "no account is left to be tested: every node" in typed("order", "mine.toml", "--out", "three").stderr
     assert not (place / "three").exists()
@@ -257,11 +257,11 @@ def first_round(place, *words, alive=()):
     if words:
         with (place / "mine.toml").open("a") as file:
             file.write("\n".join([*words, ""]))
-    typed("import", "old.csv", "--as", "dataset", "--campaign", "mine.toml")
+    typed("import", "old.csv", "--as", "dataset", "--db", "mine.toml")
     done = typed("order", "mine.toml", "--out", "one")
     path = place / "one" / "worker-0.csv"
     count = filled([path], alive)
-    typed("import", path, "--as", "liveness", "--campaign", "mine.toml")
+    typed("import", path, "--as", "liveness", "--db", "mine.toml")
     return done.stderr, count
 
 
@@ -279,11 +279,11 @@ def test_the_random_ones_and_the_training_set_are_one_round_and_lists_say_which_
 
 
 def test_a_list_that_is_half_filled_in_brings_that_half_and_counts_the_rest(place):
-    typed("import", "old.csv", "--as", "dataset", "--campaign", "mine.toml")
+    typed("import", "old.csv", "--as", "dataset", "--db", "mine.toml")
     typed("order", "mine.toml", "--out", "one")
     path = place / "one" / "worker-0.csv"
     assert filled([path], {"1000"}, every=2) == 10
-    words = ("import", path, "--as", "liveness", "--campaign", "mine.toml")
+    words = ("import", path, "--as", "liveness", "--db", "mine.toml")
     assert typed(*words).stderr == "10 tests are new in the campaign 'mine'; 10 of the lists not tested yet\n"
     with opened(place / "mine.db") as connection:
         assert len(found_of(connection)) == 10
@@ -313,7 +313,7 @@ def test_an_order_that_every_answer_changes_is_said_to_be_that_of_now(rank, plac
 
 
 def test_lists_of_an_earlier_round_are_left_as_they_are(place):
-    typed("import", "old.csv", "--as", "dataset", "--campaign", "mine.toml")
+    typed("import", "old.csv", "--as", "dataset", "--db", "mine.toml")
     typed("order", "mine.toml", "--out", "one")
     before = (place / "one" / "worker-0.csv").read_bytes()
     with pytest.raises(SettingsError, match="already exists and was not overwritten"):
@@ -325,6 +325,6 @@ def test_a_campaign_that_was_not_begun_or_collects_has_no_order(place):
     with pytest.raises(StoreError):
         typed("order", "mine.toml", "--out", "one")
     written(place / "other.toml", 'name = "other"\ndatabase = "mine.db"\n[topic]\nkeywords = ["a"]\n')
-    typed("import", "old.csv", "--as", "dataset", "--campaign", "mine.toml")
+    typed("import", "old.csv", "--as", "dataset", "--db", "mine.toml")
     with pytest.raises(SettingsError, match="is of kind collect: one of kind refresh has an order"):
         typed("order", "other.toml", "--out", "one")

@@ -167,7 +167,7 @@ def test_it_is_exported_from_the_command_line(tmp_path):
     with opened(tmp_path / "a.db") as connection:
         refreshed(connection, tmp_path)
         assert table(connection, "select count(*) from account") == [(5,)]
-    words = ["export", str(tmp_path / "out"), "--db", str(tmp_path / "a.db"), "--only-active", "--format", "ids"]
+    words = ["export", str(tmp_path / "a.db"), "-o", str(tmp_path / "out"), "--only-active", "--format", "ids"]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
     ids = (tmp_path / "out" / "user_ids.txt").read_text("utf-8").split()

@@ -192,7 +192,7 @@ def place(tmp_path, monkeypatch):
 
 
 def test_imports_of_datasets_and_results_say_what_came_of_them(place):
-    with_mine = ("--campaign", "mine.toml")
+    with_mine = ("--db", "mine.toml")
     done = typed("a.csv", "--as", "dataset", *with_mine)
     assert (done.exit_code, done.stdout) == (0, "")
     assert done.stderr == "4 accounts and 4 links are new in the campaign 'mine'\n"
@@ -209,7 +209,7 @@ def test_imports_of_datasets_and_results_say_what_came_of_them(place):
     [
         (("a.csv", "--as", "dataset"), "--as dataset needs the campaign that checks which accounts are active"),
         (("a.csv", "--as", "liveness"), "--as liveness needs the campaign whose accounts were checked"),
-        (("--as", "dataset", "--campaign", "mine.toml"), "nothing to import"),
+        (("--as", "dataset", "--db", "mine.toml"), "nothing to import"),
         (("a.csv", "--from-campaign", "old"), "--from-campaign is for --as dataset"),
         (("a.csv", "--ids"), "--ids and --names are for"),
     ],

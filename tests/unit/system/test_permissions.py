@@ -54,9 +54,9 @@ def work(folder, **variables):
         ran(folder, "init", "first.toml", "--keyword", TOPIC, **variables)
         ran(folder, "run", campaign_file(folder, mock.url), "--yes", **variables)
     ran(folder, "report", "--db", "mine.db", "--png", "curve.png", **variables)
-    ran(folder, "backup", "copy.db", "--db", "mine.db", **variables)
+    ran(folder, "backup", "--out", "copy.db", "--db", "mine.db", **variables)
     for number, form in enumerate(("csv", "parquet", "gexf")):
-        ran(folder, "export", f"export{number}", "--db", "mine.db", "--format", form, **variables)
+        ran(folder, "export", "--out", f"export{number}", "--db", "mine.db", "--format", form, **variables)
     return modes(folder)
 
 

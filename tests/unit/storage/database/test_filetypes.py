@@ -8,7 +8,6 @@ from commands import campaign_file, demo_with_seeds, socialcrawl
 
 from socialcrawl.errors import StoreError
 from socialcrawl.storage.database.filetypes import (
-    describe_misplaced,
     describe_wrong_campaign,
     recognize,
     require_database,
@@ -26,10 +25,12 @@ def place(tmp_path):
         'name = "walk"\nkind = "sample"\ndatabase = "topic.db"\n[topic]\nkeywords = ["a"]\n[source]\n'
         f'base_url = "{URL}"\n'
     )
-    done = socialcrawl("export", "exp", "--format", "csv", "--db", "topic.db", folder=tmp_path)
+    done = socialcrawl("export", "--out", "exp", "--format", "csv", "--db", "topic.db", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     shutil.copy(tmp_path / "exp" / "picks.csv", tmp_path / "picks.csv")
     (tmp_path / "notes.txt").write_text("these are my notes\n")
+    (tmp_path / "broken.toml").write_text("name = \n")
+    (tmp_path / "pyproject.toml").write_text('[project]\nversion = "1"\n')
     (tmp_path / "dump").write_bytes(b"PGDMP and more")
     return tmp_path
 
@@ -42,10 +43,7 @@ def error_of(done, code):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("verify", "mine.toml"), ("mine.toml is a campaign file, not a database: it writes into mine.db, which does "
-         "not exist yet, so run it first: `socialcrawl run mine.toml`")),
-        (("verify", "sample.toml"), ("is a campaign file, not a database: give the database that it writes into, "
-         "topic.db")),
+        (("verify", "mine.toml"), "There is no database mine.db: run its campaign first: `socialcrawl run mine.toml`"),
         (("verify", "picks.csv"), "picks.csv is a CSV file, not a database: give an SQLite file, such as topic.db"),
         (("verify", "exp/picks.csv"), ("is a file of an export, not a database: give the database that was exported, "
          "such as topic.db; `socialcrawl verify exp` checks the export")),
@@ -57,7 +55,7 @@ def error_of(done, code):
         (("report", "--db", "exp"), "exp is the folder of an export, not a database"),
         (("sql", "--db", "notes.txt", "select 1"), "notes.txt is a file of another kind, not a database"),
         (("explain", "ann", "--db", "picks.csv"), "picks.csv is a CSV file, not a database"),
-        (("backup", "b.db", "--db", "."), "is a folder, not a database: give a database in it, topic.db"),
+        (("backup", "--out", "b.db", "--db", "."), "is a folder, not a database: give a database in it, topic.db"),
         (("status", "--db", "none.db"), "There is no database none.db: its folder has topic.db"),
     ],
 )  # fmt: skip
@@ -80,15 +78,19 @@ def test_what_is_no_database_is_named_with_what_to_give(place, words, said):
         (("quote", "picks.csv"), "picks.csv is a CSV file, not a campaign file"),
         (("run", "none.toml"), "There is no campaign file none.toml: name a campaign file, such as mine.toml"),
         (("daemon", "topic.db"), "topic.db is a database, not a campaign file"),
-        (("pause", "topic.db"), "topic.db is a database, not a campaign file"),
-        (("import", "picks.csv", "--campaign", "topic.db"), "topic.db is a database, not a campaign file"),
-        (("report", "mine.toml"), ("mine.toml is a campaign file, not an option of report: name the database with "
-         "--db mine.db")),
-        (("report", "demo"), "report takes options only, not 'demo': name the database with --db FILE"),
-        (("explore", "topic.db"), ("topic.db is a database, not an option of explore: name the database with --db "
-         "topic.db")),
-        (("sql", "topic.db"), "topic.db is a database, not a query: name the database with --db topic.db"),
-        (("explain", "exp"), "exp is the folder of an export, not an account: name a database with --db"),
+        (("pause", "mine.toml", "--campaign", "mine"), "--campaign names campaigns of one database"),
+        (("import", "picks.csv", "--as", "history", "--db", "topic.db"), "--as history needs the campaign that"),
+        (("report", "broken.toml"), "broken.toml is not valid TOML: "),
+        (("report", "pyproject.toml"), ("pyproject.toml is not a campaign file, as it has no `name`: name a campaign "
+         "file, such as mine.toml (kind collect)")),
+        (("report", "none.toml"), "There is no campaign file none.toml: name a campaign file, such as mine.toml"),
+        (("report", "topic.db", "--db", "mine.toml"), "Name the database once: topic.db, or --db mine.toml"),
+        (("report", "sample.toml", "--campaign", "demo"), ("sample.toml is the campaign 'walk': remove --campaign "
+         "demo, or name topic.db")),
+        (("sql", "topic.db"), "topic.db is no query: add a query after it"),
+        (("sql", "sample.toml"), "sample.toml is no query: add a query after it"),
+        (("sql", "select", "count(*)", "from", "post"), "Give at most a database and a query, and put it into quotes"),
+        (("explain", "topic.db"), "topic.db is no account: add an account after it"),
     ],
 )  # fmt: skip
 def test_what_is_no_campaign_file_or_argument_is_named_with_what_to_give(place, words, said):
@@ -142,8 +144,3 @@ def test_an_empty_file_may_become_a_database_and_a_broken_campaign_file_is_told_
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "a"\n')
     with pytest.raises(StoreError, match="a file of another kind"):
         require_database(tmp_path / "pyproject.toml")
-
-
-def test_queries_and_names_that_are_no_files_are_left_alone(tmp_path):
-    for given in ("select 1", "x" * 5000, "a\0b", str(tmp_path)):
-        assert describe_misplaced(given, "a query") is None
