@@ -19,8 +19,8 @@ class StartApi(Protocol):
 def social_api(tmp_path: Path) -> Iterator[StartApi]:
     """Start mocks of X, Bluesky and Mastodon on posts of your own.
 
-    Call it as `api = social_api(posts, limit=5)`. They answer as the platforms do, with windows, bills and faults, until
-    the test ends. See `SocialApi` for what `api` has; docs/how-to/test-collectors.md has examples.
+    Call it as `api = social_api(posts, limit=5)`. They answer as the platforms do, with windows, bills and faults,
+    until the test ends. See `SocialApi` for what `api` has; docs/how-to/test-collectors.md has examples.
     """
     with ExitStack() as running:
 
