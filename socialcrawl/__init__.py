@@ -9,8 +9,8 @@ from typing import Any
 
 __version__ = "0.1.0"
 __all__ = [
-    "Campaign", "CampaignEnding", "Dataset", "Estimator", "Graph", "Network", "RunProgress", "SimulationResult",
-    "SocialcrawlError", "Table", "TableColumn", "TextReport", "open", "simulate",
+    "Campaign", "CampaignEnding", "CampaignPage", "Dataset", "Estimator", "Graph", "Network", "RunProgress",
+    "SimulationResult", "SocialcrawlError", "Table", "TableColumn", "TextReport", "open", "simulate",
 ]  # fmt: skip
 
 _HOMES = {
@@ -18,6 +18,7 @@ _HOMES = {
     "Campaign": ("api.campaign_runs", "Campaign"),
     "CampaignEnding": ("api.campaign_runs", "CampaignEnding"),
     "RunProgress": ("api.campaign_runs", "RunProgress"),
+    "CampaignPage": ("api.text_report", "CampaignPage"),
     "TextReport": ("api.text_report", "TextReport"),
     "Dataset": ("api.dataset", "Dataset"),
     "Estimator": ("crawls.collect.estimators.base", "Estimator"),

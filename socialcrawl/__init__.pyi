@@ -9,12 +9,13 @@ from socialcrawl.api.laboratory import Graph as Graph
 from socialcrawl.api.laboratory import SimulationResult as SimulationResult
 from socialcrawl.api.laboratory import simulate as simulate
 from socialcrawl.api.network import Network as Network
+from socialcrawl.api.text_report import CampaignPage as CampaignPage
 from socialcrawl.api.text_report import TextReport as TextReport
 from socialcrawl.crawls.collect.estimators.base import Estimator as Estimator
 from socialcrawl.errors import SocialcrawlError as SocialcrawlError
 
 __version__: str
 __all__ = [
-    "Campaign", "CampaignEnding", "Dataset", "Estimator", "Graph", "Network", "RunProgress", "SimulationResult",
-    "SocialcrawlError", "Table", "TableColumn", "TextReport", "open", "simulate",
+    "Campaign", "CampaignEnding", "CampaignPage", "Dataset", "Estimator", "Graph", "Network", "RunProgress",
+    "SimulationResult", "SocialcrawlError", "Table", "TableColumn", "TextReport", "open", "simulate",
 ]  # fmt: skip

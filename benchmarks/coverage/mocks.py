@@ -29,7 +29,7 @@ from socialcrawl.lab.instant import VirtualClock, VirtualExecutor
 from socialcrawl.mock import faults
 from socialcrawl.mock.server import MockThread, serve_in_thread
 from socialcrawl.render import quote
-from socialcrawl.render.campaign_report import collect_knowledge
+from socialcrawl.render.kind_parts import collect_knowledge
 from socialcrawl.render.live_screen import CampaignView
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.database.health import open_readable

@@ -12,7 +12,7 @@ import orjson
 
 from socialcrawl.api.data_tables import Table, make_columns, make_query_table
 from socialcrawl.api.network import Network
-from socialcrawl.api.text_report import TextReport
+from socialcrawl.api.text_report import CampaignPage, TextReport
 from socialcrawl.crawls.base import ReportRequest
 from socialcrawl.crawls.reporting import explain
 from socialcrawl.engine.clock import SystemClock
@@ -22,6 +22,7 @@ from socialcrawl.exporters.selection import open_selection
 from socialcrawl.render.campaign_report import collect_values, read_report, show
 from socialcrawl.render.console import render_text
 from socialcrawl.render.explanation import collect_explanation, show_explanation
+from socialcrawl.render.html_report import make_page
 from socialcrawl.storage.database.address import DatabaseAddress, parse_address
 from socialcrawl.storage.database.health import open_readable
 from socialcrawl.storage.database.readonly import run_query
@@ -233,7 +234,7 @@ class Dataset:
         with run_query(self._place, query, parse_seconds(timeout), time.monotonic) as (names, rows):
             return make_query_table(names, [*rows])
 
-    def report(self, *, campaign: str | None = None, top: int = 15) -> TextReport:
+    def report(self, *, campaign: str | None = None, top: int = 15) -> CampaignPage:
         """Return what a campaign found and what it took, as `socialcrawl report` shows it.
 
         Args:
@@ -243,9 +244,13 @@ class Dataset:
         Raises:
             StoreError: there is no such campaign.
         """
-        wanted = ReportRequest(top, SystemClock().now())
-        found = read_report(self._connection, campaign, wanted)
-        return TextReport(render_text(lambda console: show(console, found)), collect_values(found))
+        now = SystemClock().now()
+        found = read_report(self._connection, campaign, ReportRequest(top, now))
+        return CampaignPage(
+            render_text(lambda console: show(console, found)),
+            collect_values(found),
+            lambda with_texts: make_page(self._connection, found, now, with_texts=with_texts),
+        )
 
     def explain(self, user: str, *, campaign: str | None = None, top: int = 10) -> TextReport:
         """Return why a campaign read an account or did not, as `socialcrawl explain` shows it.

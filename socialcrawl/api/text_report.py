@@ -1,10 +1,14 @@
 """Texts for people beside the values that they show."""
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from html import escape
+from pathlib import Path
 from typing import Any
+
+from socialcrawl.render.html_report import write_page
 
 
 class TextReport:
@@ -34,3 +38,30 @@ class TextReport:
     def to_json(self) -> str:
         """Return the figures as JSON."""
         return json.dumps(self._values, ensure_ascii=False)
+
+
+class CampaignPage(TextReport):
+    """The report of a campaign: its text, its figures, and a page with charts.
+
+    Attributes:
+        text: what the command prints.
+        values: the figures, as plain values of JSON.
+    """
+
+    def __init__(self, text: str, values: Mapping[str, Any], make_page: Callable[[bool], str]) -> None:
+        super().__init__(text, values)
+        self._make_page = make_page
+
+    def to_html(self, path: "str | os.PathLike[str]", *, with_texts: bool = False) -> None:
+        """Write the report as one HTML page with charts, as `socialcrawl report --html` does.
+
+        The page needs no script and no network. The database has to be open.
+
+        Args:
+            path: the file; what was in it is replaced.
+            with_texts: whether names of accounts and texts of posts are in it: read the platform's terms first.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        write_page(Path(path), self._make_page(with_texts))

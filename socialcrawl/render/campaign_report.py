@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, is_dataclass
-from functools import singledispatch
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,17 +15,16 @@ from socialcrawl.campaign.policies import load_policy
 from socialcrawl.crawls.base import ReportRequest
 from socialcrawl.crawls.collect.explain import list_unread_seeds
 from socialcrawl.crawls.collect.steering import Steering, estimate_baselines, measure_steering
-from socialcrawl.crawls.refresh.report import RefreshReport
 from socialcrawl.crawls.reporting import ANYTHING, report
-from socialcrawl.crawls.sample.report import SampleReport
-from socialcrawl.crawls.track.report import TrackReport
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, STEPS, Reason
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.ratelimit.policy import parse_host, parse_path
-from socialcrawl.render import block_charts, refresh_report, sample_report, score_curve, steering, track_report
+from socialcrawl.render import block_charts, score_curve, steering
 from socialcrawl.render.console import Text
 from socialcrawl.render.headline import list_headlines
+from socialcrawl.render.kind_parts import collect_knowledge, find_curve, list_parts
+from socialcrawl.render.sample_report import make_finite
 from socialcrawl.storage.queries.judgement import Judgement, judge_shadows
 from socialcrawl.storage.queries.statistics import sum_spending
 from socialcrawl.storage.queries.summary import Summary, summarize_campaign
@@ -41,27 +39,6 @@ SERVERS = 10  # servers that are shown one by one
 SEEDS = 5  # seeds that are listed
 DAYS = 14  # days of the bill that are shown one by one
 Spending = Mapping[str, tuple[int, int]]
-
-
-@singledispatch
-def collect_knowledge(found: object) -> dict[str, Any]:
-    """Return what a campaign knows beside counts as plain values, for scripts, under a name; {} of none."""
-    return {} if found is None else {"report": asdict(found) if is_dataclass(found) else found}  # type: ignore[arg-type]
-
-
-@collect_knowledge.register
-def _(found: SampleReport) -> dict[str, Any]:
-    return {"sampled": sample_report.build_object(found)}
-
-
-@collect_knowledge.register
-def _(found: RefreshReport) -> dict[str, Any]:
-    return {"refreshed": sample_report.make_finite({**asdict(found), "found": int(found.found.sum())})}
-
-
-@collect_knowledge.register
-def _(found: TrackReport) -> dict[str, Any]:
-    return {"tracked": {name: value for name, value in asdict(found).items() if name != "posts"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +100,7 @@ def collect_values(given: CampaignReport) -> dict[str, Any]:
     """Return the figures of a report as plain values, for scripts."""
     found = given.found
     more = {} if given.judgement is None else {"guesses": asdict(given.judgement)}
-    more |= {} if given.gained is None else {"steering": sample_report.make_finite(asdict(given.gained))}
+    more |= {} if given.gained is None else {"steering": make_finite(asdict(given.gained))}
     return {
         "steps": len(found.steps),
         "relevance": found.relevance,
@@ -157,7 +134,7 @@ def show(console: Console, given: CampaignReport, png: Path | None = None) -> No
     if found.on_topic.days:
         console.print()
         console.print(block_charts.draw_days(found.on_topic, width))
-    _show_known(known, console, given)
+    _show_known(console, given)
     console.print()
     console.print(_make_requests(found))
     if billed and found.billed_posts:
@@ -171,8 +148,9 @@ def show(console: Console, given: CampaignReport, png: Path | None = None) -> No
     if given.unread:
         lines = [f"  {who}: {_explain_reason(why, found.platform)}" for who, why in given.unread]
         console.print(Text("\n".join(["seeds that could not be read:", *lines])))
-    if png is not None and (sentence := _draw(known, png, found)):
-        console.print(f"{sentence}: {png}", soft_wrap=True)
+    if png is not None and (curve := find_curve(known, found)) is not None:
+        score_curve.draw_png(png, curve)
+        console.print(f"{curve.name}: {png}", soft_wrap=True)
 
 
 def _make_headline(given: CampaignReport) -> Table:
@@ -193,67 +171,14 @@ def _explain_reason(why: str, platform: str) -> str:
     return f"{why}: [accounts] exclude names it"
 
 
-@singledispatch
-def _show_known(details: object, console: Console, given: CampaignReport) -> None:
-    """Print what a campaign knows beside counts; of kinds that other packages add, each value on its line."""
-    if details is None:
+def _show_known(console: Console, given: CampaignReport) -> None:
+    """Print what a campaign knows beside counts."""
+    if given.known is None:
         _show_accounts(console, given)
-        return
-    lines = (f"{name}: {value}" for name, value in collect_knowledge(details)["report"].items())
-    console.print(Text("\n".join(["", *lines])))
-
-
-@_show_known.register
-def _(details: TrackReport, console: Console, given: CampaignReport) -> None:
-    del given
-    track_report.show(console, details)
-
-
-@_show_known.register
-def _(details: RefreshReport, console: Console, given: CampaignReport) -> None:
-    refresh_report.show(console, details, billed=given.billed)
-    if restricted := find_platform(given.found.platform).publishing:
-        console.print(Text(f"\n{restricted}"))
-
-
-@_show_known.register
-def _(details: SampleReport, console: Console, given: CampaignReport) -> None:
-    del given
-    sample_report.show(console, details)
-
-
-@singledispatch
-def _draw(details: object, png: Path, found: Summary) -> str:
-    """Draw what there is to draw, and return what it is; "" where there is nothing."""
-    if details is not None or not len(found.steps):
-        return ""
-    score_curve.draw_png(png, found.steps, f"{found.name}: relevance found")
-    return "score curve"
-
-
-@_draw.register
-def _(details: TrackReport, png: Path, found: Summary) -> str:
-    track_report.draw(png, details, found.name)
-    return "posts that visits brought"
-
-
-@_draw.register
-def _(details: RefreshReport, png: Path, found: Summary) -> str:
-    if not len(details.found):
-        return ""
-    refresh_report.draw(png, details, found.name)
-    return "active accounts found"
-
-
-@_draw.register
-def _(details: SampleReport, png: Path, found: Summary) -> str:
-    del details
-    if not len(found.steps):
-        return ""
-    score_curve.draw_png(
-        png, found.steps, f"{found.name}: who is on topic", ("accounts read", "accounts on topic (sum)")
-    )
-    return "accounts on topic"
+    publishing = find_platform(given.found.platform).publishing
+    for part in list_parts(given.known, billed=given.billed, publishing=publishing):
+        console.print()
+        console.print(part)
 
 
 def _show_accounts(console: Console, given: CampaignReport) -> None:
@@ -293,12 +218,12 @@ def _make_requests(found: Summary) -> Table:
     table.add_column("reply")
     table.add_column("status", justify="right")
     table.add_column("requests", justify="right")
-    for (endpoint, kind, status), count in _group_requests(found.requests).items():
+    for (endpoint, kind, status), count in group_requests(found.requests).items():
         table.add_row(endpoint, kind, str(status or "-"), f"{count:,}")
     return table
 
 
-def _group_requests(rows: Sequence[Mapping[str, Any]]) -> Counter[tuple[str, str, int]]:
+def group_requests(rows: Sequence[Mapping[str, Any]]) -> Counter[tuple[str, str, int]]:
     """Return the requests by endpoint, kind and status; where there are many servers, those of all of them together."""
     many = len({parse_host(row["endpoint"]) for row in rows}) > SERVERS
     found: Counter[tuple[str, str, int]] = Counter()

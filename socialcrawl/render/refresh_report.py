@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
+from rich.console import RenderableType
 from rich.table import Table
 
 from socialcrawl.campaign.settings import read
@@ -15,8 +15,8 @@ from socialcrawl.crawls.refresh.rules import BOUND
 from socialcrawl.engine.model import MILLS_PER_DOLLAR
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.importers.probe_results import HEAD
-from socialcrawl.render import score_curve
 from socialcrawl.render.console import Text
+from socialcrawl.render.score_curve import ScoreCurve
 from socialcrawl.storage.database.health import open_readable
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.text.terminal import write_error
@@ -25,24 +25,26 @@ from socialcrawl.text.wording import pluralize
 WORDS = {"silent": "silent (it is there)", "temporary": "not told yet (temporary)"}
 
 
-def show(console: Console, found: RefreshReport, *, billed: bool) -> None:
-    """Print what a campaign that refreshes an old dataset knows; `billed`: whether the server charges for tests."""
-    console.print()
+def list_parts(found: RefreshReport, *, billed: bool) -> Iterator[RenderableType]:
+    """Yield the texts and tables of what a campaign that refreshes an old dataset knows.
+
+    Args:
+        found: what it knows.
+        billed: whether the server charges for tests.
+    """
     if not found.known.nodes:
-        console.print("there is no old dataset yet: socialcrawl import FILE --as dataset --db CAMPAIGN.toml")
+        yield Text("there is no old dataset yet: socialcrawl import FILE --as dataset --db CAMPAIGN.toml")
         return
-    console.print(_make_statuses(found))
+    yield _make_statuses(found)
     if found.slices:
-        console.print()
-        console.print(_make_slices(found))
-    console.print(Text("\n" + "\n".join(_make_totals(found, billed=billed))))
+        yield _make_slices(found)
+    yield Text("\n".join(_make_totals(found, billed=billed)))
 
 
-def draw(path: Path, found: RefreshReport, name: str) -> None:
-    """Draw the active accounts that were found against the tests into a PNG file."""
-    score_curve.draw_png(
-        path, found.found.astype(np.float64), f"{name}: active accounts", ("tests", "active accounts found")
-    )
+def make_curve(found: RefreshReport, name: str) -> ScoreCurve:
+    """Return the active accounts that were found against the tests."""
+    axes = ("tests", "active accounts found")
+    return ScoreCurve("active accounts found", found.found.astype(np.float64), f"{name}: active accounts", axes)
 
 
 def share_out(campaign: Path, workers: int, folder: Path, most: int | None, *, beyond: bool = False) -> None:

@@ -6,7 +6,7 @@ from math import inf, isfinite
 from typing import Any
 
 import numpy as np
-from rich.console import Console, Group
+from rich.console import Group, RenderableType
 from rich.table import Table
 
 from socialcrawl.crawls.sample.estimates import Bar, Estimate
@@ -27,15 +27,11 @@ FOCUS = {
 Rows = Iterable[tuple[str, Estimate]]
 
 
-def show(console: Console, found: SampleReport) -> None:
-    """Print what a campaign that samples knows."""
-    console.print()
-    console.print(Text("\n".join(_describe_quality(found))))
-    if not found.verdict.enough:
-        return
-    for table in _make_tables(found):
-        console.print()
-        console.print(table)
+def list_parts(found: SampleReport) -> Iterator[RenderableType]:
+    """Yield the texts and tables of what a campaign that samples knows."""
+    yield Text("\n".join(_describe_quality(found)))
+    if found.verdict.enough:
+        yield from _make_tables(found)
 
 
 def build_object(found: SampleReport) -> dict[str, Any]:

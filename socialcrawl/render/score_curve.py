@@ -1,7 +1,7 @@
 """The score curve: relevance found against accounts read, as a picture in a file."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,14 +30,28 @@ def find_format(path: Path) -> str:
     return kind
 
 
-def draw_png(path: Path, values: NDArray[np.float64], title: str, axes_of: tuple[str, str] = RELEVANCE) -> None:
-    """Draw the cumulative sum of `values` (beta after each step) into a file; its ending decides the format.
+class ScoreCurve(NamedTuple):
+    """What is drawn: the cumulative sum of some values.
+
+    Attributes:
+        name: what sentences call it.
+        values: what each step found.
+        title: what stands above.
+        axes: the names of x and y.
+    """
+
+    name: str
+    values: NDArray[np.float64]
+    title: str
+    axes: tuple[str, str] = RELEVANCE
+
+
+def draw_png(path: Path, given: ScoreCurve) -> None:
+    """Draw a curve into a file; its ending decides the format.
 
     Args:
         path: the file, see `find_format`.
-        values: beta after each step.
-        title: what stands above.
-        axes_of: the names of x and y.
+        given: the curve.
 
     Raises:
         SettingsError: the ending is not known.
@@ -50,11 +64,11 @@ def draw_png(path: Path, values: NDArray[np.float64], title: str, axes_of: tuple
     with mpl.rc_context({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False}):
         figure = Figure(figsize=(7, 4), dpi=144, layout="constrained")
         axes = figure.subplots()
-        curve = np.concatenate([[0.0], np.add.accumulate(values)])
+        curve = np.concatenate([[0.0], np.add.accumulate(given.values)])
         axes.plot(curve, color="#1f5fa8", linewidth=1.8)
         axes.fill_between(np.arange(len(curve)), curve, color="#1f5fa8", alpha=0.10, linewidth=0)
-        axes.set(xlabel=axes_of[0], ylabel=axes_of[1], title=title)
-        axes.set_xlim(0, max(1, len(values)))
+        axes.set(xlabel=given.axes[0], ylabel=given.axes[1], title=given.title)
+        axes.set_xlim(0, max(1, len(given.values)))
         axes.set_ylim(bottom=0)
         group_digits(axes)
         axes.grid(alpha=0.25)

@@ -14,6 +14,7 @@ from socialcrawl.text.wording import pluralize, round_up
 
 CONTROL = 0.1  # the share of the steps that is suggested for comparison
 LOPSIDED = 1.01  # times as far down as up: more than rounding
+QUESTION = "did steering beat chance?"
 SAID = {1: "better", -1: "worse", 0: "no difference"}
 
 
@@ -77,7 +78,7 @@ def describe_steering(found: Steering | None, judgement: Judgement | None = None
     if found.chance is None or found.breadth is None:
         drawn = f"one step in {1 / CONTROL:.0f} then reads an account that is drawn for comparison"
         return [
-            f"did steering beat chance? Not measured: {found.estimator} chose every account",
+            f"{QUESTION} Not measured: {found.estimator} chose every account",
             f"  to find out: set control = {CONTROL} under [crawl], and run with --change; {drawn}",
         ]
     return [_describe_answer(found.chance, found.breadth), *describe_gain(found), *_advise(found, judgement)]
@@ -87,7 +88,7 @@ def _describe_answer(chance: ControlComparison, breadth: ControlComparison) -> s
     """Return in a few words whether steering beat chance and breadth-first."""
     answers = {1: "yes", -1: "no, it did worse", 0: "no difference is shown", None: "not enough data yet"}
     said = [answers[one.gain.sign if one.gain else None] for one in (chance, breadth)]
-    return f"did steering beat chance? {said[0].capitalize()}. Did it beat breadth-first? {said[1].capitalize()}."
+    return f"{QUESTION} {said[0].capitalize()}. Did it beat breadth-first? {said[1].capitalize()}."
 
 
 def describe_gain(found: Steering) -> list[str]:

@@ -1,17 +1,16 @@
 """What a campaign that tracks accounts knows, for people: who counts, who rose and fell, yields, freshness."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 
 from socialcrawl.crawls.track.rank_changes import OUTSIDE
 from socialcrawl.crawls.track.report import RankedAccount, TrackReport, Visit, VisitHistory
 from socialcrawl.engine.model import Act
-from socialcrawl.render import score_curve
 from socialcrawl.render.console import Text
+from socialcrawl.render.score_curve import ScoreCurve
 from socialcrawl.text.wording import format_span, pluralize
 
 TITLES = {
@@ -26,26 +25,22 @@ MAYBE = ", so that some of those above may be chance"
 ACTS = {"expand": "first visits", "recrawl": "returns"}
 
 
-def show(console: Console, found: TrackReport) -> None:
-    """Print what a campaign that tracks accounts knows."""
+def list_parts(found: TrackReport) -> Iterator[RenderableType]:
+    """Yield the texts and tables of what a campaign that tracks accounts knows."""
     past = format_span(found.now - found.then).removesuffix(" 0 h")
-    console.print()
-    console.print(_make_places_table(TITLES[found.target], found.top, found, past))
+    yield _make_places_table(TITLES[found.target], found.top, found, past)
     for title, some in (("rose", found.rose), ("fell", found.fell)):
         if some:
-            console.print()
-            console.print(_make_places_table(f"{title} further than chance in {past}", some, found, past, moved=True))
-    console.print(Text("\n" + _describe_comparison(found)))
-    console.print()
-    console.print(_make_yields_table(found))
-    console.print(Text("\n" + "\n".join(_make_totals(found))))
+            yield _make_places_table(f"{title} further than chance in {past}", some, found, past, moved=True)
+    yield Text(_describe_comparison(found))
+    yield _make_yields_table(found)
+    yield Text("\n".join(_make_totals(found)))
 
 
-def draw(path: Path, found: TrackReport, name: str) -> None:
-    """Draw the posts that visits brought into a PNG file."""
-    score_curve.draw_png(
-        path, np.array(found.posts, np.float64), f"{name}: what visits brought", ("visits", "posts (sum)")
-    )
+def make_curve(found: TrackReport, name: str) -> ScoreCurve:
+    """Return the posts that visits brought."""
+    values = np.array(found.posts, np.float64)
+    return ScoreCurve("posts that visits brought", values, f"{name}: what visits brought", ("visits", "posts (sum)"))
 
 
 def show_visits(console: Console, history: VisitHistory) -> None:

@@ -63,7 +63,9 @@ HOMES = {
         "cli/commands/lab.py", "cli/commands/simulate.py", "lab/experiments/",
     ),
     "rich": ("cli/commands/", "render/", "lab/experiments/runner.py"),
-    "matplotlib": ("render/score_curve.py", "lab/experiments/figures.py", "api/laboratory.py"),
+    "matplotlib": (
+        "render/report_charts.py", "render/score_curve.py", "lab/experiments/figures.py", "api/laboratory.py",
+    ),
     "joblib": ("lab/grid.py", "lab/process_pool.py", "lab/experiments/gouriten/precision.py"),
     "distributed": ("lab/grid.py",),
     "pyarrow": (

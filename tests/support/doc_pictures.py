@@ -1,4 +1,4 @@
-"""The pictures of the README and the tutorial, drawn from real crawls of the mock: `make pictures` draws them again.
+"""The pictures of the first pages and of a report, from real crawls of the mock: `make pictures` draws them again.
 
 Posts of 10,000 invented people are crawled from 20 drawn seeds by the default estimator, breadth-first and by chance.
 Nothing is shown of the seeds but their places: only what a crawl discovered counts.
@@ -99,6 +99,20 @@ def draw_first_network(folder: Path) -> None:
     shutil.copy(folder / "network.png", FIGURES / "first-network.png")
 
 
+def draw_report(folder: Path) -> None:
+    """Write the page of a campaign with drawn steps, and take a picture of it, where there is a browser."""
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        return  # the picture stays as it is
+    database, page = folder / "report.db", folder / "report.html"
+    options = ["--control", "0.2", "--db", database, "--json"]
+    for words in (["demo", *options], ["report", "--db", database, "--html", page]):
+        subprocess.run([sys.executable, "-m", "socialcrawl", *map(str, words)], check=True, cwd=folder)
+    flags = ["--headless=new", "--no-sandbox", "--hide-scrollbars", f"--user-data-dir={folder / 'browser'}"]
+    shot = f"--screenshot={FIGURES / 'report.png'}"
+    subprocess.run([browser, *flags, "--window-size=860,2560", shot, page.as_uri()], check=True)
+
+
 def main() -> None:
     """Crawl and draw."""
     mpl.use("agg")
@@ -111,6 +125,7 @@ def main() -> None:
         draw_network(right, databases["hybrid-sum"])
         figure.savefig(FIGURES / "discovered.png", dpi=110, metadata={"Software": None})
         draw_first_network(Path(scratch))
+        draw_report(Path(scratch))
 
 
 if __name__ == "__main__":

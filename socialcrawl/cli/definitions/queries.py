@@ -1,6 +1,5 @@
 """The commands that ask a database: `sql`, `explore`, `explain`, `report`. They read; they change nothing."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -100,6 +99,7 @@ def explain(
 
 
 if TYPE_CHECKING:
+    from socialcrawl.crawls.base import ReportRequest
     from socialcrawl.storage.database.address import DatabaseAddress
 
 
@@ -109,6 +109,13 @@ def report(
     database: Database = None,
     campaign: CampaignName = None,
     png: Annotated[Path | None, typer.Option(help="Write the score curve to this file: .png, .svg or .pdf.")] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="Write the report as one HTML page, with charts, to this file. Counts and ids only."),
+    ] = None,
+    with_texts: Annotated[
+        bool, typer.Option("--with-texts", help="With --html: also account names and post texts. Read the terms first.")
+    ] = False,
     top: Annotated[int, typer.Option(min=1, help="Number of accounts to list.")] = 15,
     usage: Annotated[
         Path | None, typer.Option(help="Campaign file: show what X has billed beside the ledger (asks X).")
@@ -119,14 +126,18 @@ def report(
 ) -> None:
     """Show what a campaign found.
 
-    It shows accounts, requests, cost, and what steering gained.
+    It shows posts and accounts on topic, cost, and whether steering beat chance.
     """
     from socialcrawl.campaign.settings import read  # noqa: PLC0415
     from socialcrawl.cli.databases import choose_database  # noqa: PLC0415
+    from socialcrawl.crawls.base import ReportRequest  # noqa: PLC0415
+    from socialcrawl.engine.clock import SystemClock  # noqa: PLC0415
     from socialcrawl.render.score_curve import find_format  # noqa: PLC0415
 
     if usage and (place or database or campaign):
         raise SettingsError("--usage names the campaign and its database: name no other, and remove --campaign.")
+    if with_texts and html is None:
+        raise SettingsError("--with-texts adds names and texts to a page: name the page with --html FILE.")
     if png is not None:
         find_format(png)  # before anything is read
     settings = None if usage is None else read(usage)
@@ -134,7 +145,8 @@ def report(
         where, name, _ = choose_database(place, database, campaign)
     else:
         where, name = settings.database, settings.name
-    _show(where, name, png, top, sub or ())
+    wanted = ReportRequest(top, SystemClock().now(), sub or ())
+    _show(where, name, png, html, wanted, with_texts=with_texts)
     if settings is not None:
         from socialcrawl.campaign.plan import make_plan  # noqa: PLC0415
         from socialcrawl.cli.commands.usage import compare  # noqa: PLC0415
@@ -143,15 +155,31 @@ def report(
         compare(make_plan(settings), make_console())
 
 
-def _show(place: "DatabaseAddress", name: str | None, png: Path | None, top: int, sub: Sequence[str]) -> None:
+def _show(
+    place: "DatabaseAddress",
+    name: str | None,
+    png: Path | None,
+    html: Path | None,
+    wanted: "ReportRequest",
+    *,
+    with_texts: bool,
+) -> None:
     from socialcrawl.cli.commands.sql import choose_campaign  # noqa: PLC0415
-    from socialcrawl.crawls.base import ReportRequest  # noqa: PLC0415
-    from socialcrawl.engine.clock import SystemClock  # noqa: PLC0415
+    from socialcrawl.platforms.registry import find_platform  # noqa: PLC0415
     from socialcrawl.render.campaign_report import read_report, show  # noqa: PLC0415
     from socialcrawl.render.console import make_console  # noqa: PLC0415
     from socialcrawl.storage.database.health import open_readable  # noqa: PLC0415
+    from socialcrawl.text.terminal import write_error  # noqa: PLC0415
 
     with open_readable(place) as connection:
-        wanted = ReportRequest(top, SystemClock().now(), sub)
         found = read_report(connection, choose_campaign(connection, name), wanted)
-    show(make_console(), found, png)
+        if html is not None:
+            from socialcrawl.render.html_report import make_page, write_page  # noqa: PLC0415
+
+            write_page(html, make_page(connection, found, wanted.now or 0.0, with_texts=with_texts))
+    console = make_console()
+    show(console, found, png)
+    if html is not None:
+        console.print(f"page: {html}", soft_wrap=True)
+        if with_texts and (restricted := find_platform(found.found.platform).publishing):
+            write_error(restricted)

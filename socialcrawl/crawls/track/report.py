@@ -37,6 +37,7 @@ class RankedAccount:
         place: 1 for the most.
         before: its place then; None: it was not known.
         chance: the range of places now that 95 % of moves by chance lead to; None: it was not compared.
+        id: the platform's own id of it; None: nobody knows.
         visited_at: when it was last read, Unix seconds; None: never.
         visits: how often it was read.
     """
@@ -48,6 +49,7 @@ class RankedAccount:
     visited_at: float | None
     visits: int
     chance: tuple[int, int] | None = None
+    id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,13 +262,14 @@ def _summarize(
     ranges = dict(zip(moves.rows.tolist(), zip(moves.low.tolist(), moves.high.tolist(), strict=True), strict=True))
     first = [crawl.graph.row(node) for node, _ in crawl.rank_nodes(top)]
     rose, fell = (moves.rows[some][:top].tolist() for some in (moves.rose, moves.fell))
-    called = traces.read_names([crawl.graph.nodes[row] for row in (*first, *rose, *fell)])
+    shown = [crawl.graph.nodes[row] for row in (*first, *rose, *fell)]
+    called, ids = traces.read_names(shown), traces.read_ids(shown)
 
     def make_ranked(row: int) -> RankedAccount:
         node = crawl.graph.nodes[row]
         was = int(before.places[row]) if row < len(before.places) else 0
         stands = float(now.weights[row]), int(now.places[row]), was or None
-        return replace(_place_account(crawl, node, called[node], stands), chance=ranges.get(row))
+        return replace(_place_account(crawl, node, called[node], stands), chance=ranges.get(row), id=ids[node])
 
     best, risen, fallen = ([make_ranked(node) for node in some] for some in (first, rose, fell))
     weighted, plain = _compute_ages(crawl, span[2])

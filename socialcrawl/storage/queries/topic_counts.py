@@ -1,8 +1,9 @@
-"""How many posts and accounts of a campaign are on topic, and when these posts were written, in SQL."""
+"""Posts and accounts of a campaign that are on topic: how many, when the posts were written, what they say, in SQL."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from typing import NamedTuple
 
 from sqlalchemy import Connection, text
 
@@ -20,6 +21,21 @@ from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
 where o.campaign = :campaign and o.missing is null and o.node >= 0
   and p.act in ('seed', 'expand', 'recrawl', 'walk', 'import') group by 1
 """
+
+TEXTS = """
+select coalesce('@' || a.username, a.platform_id) as account, p.created_at as at, h.occurrences, p.text
+from hit h join post p on p.id = h.post join account a on a.node = p.author
+where h.campaign = :campaign order by h.occurrences desc, p.created_at desc, p.id limit :most
+"""
+
+
+class TopicText(NamedTuple):
+    """A post on topic: its author (@ and username, or the id), when it was written, occurrences of the topic, text."""
+
+    account: str | None
+    at: str | None
+    occurrences: int
+    text: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +103,12 @@ def count_on_topic(connection: Connection, campaign: int) -> TopicCounts:
         discovered=discovered,
         discovered_on_topic=discovered_on_topic,
     )
+
+
+def read_texts(connection: Connection, campaign: int, most: int) -> list[TopicText]:
+    """Return the posts in which the topic occurs most often; called in a transaction."""
+    rows = connection.execute(text(TEXTS), {"campaign": campaign, "most": most})
+    return [TopicText(*row) for row in rows]
 
 
 def _parse_day(given: str | None) -> date | None:

@@ -227,6 +227,13 @@ class CampaignTraces:
             found[node] = rows[0][0] if rows and rows[0][0] else f"account {node}"
         return found
 
+    def read_ids(self, nodes: Iterable[Node]) -> dict[Node, str | None]:
+        """Return the platform's own ids of accounts; None where nobody knows."""
+        nodes = list(nodes)
+        with row_values.join_transaction(self.connection):
+            found = holdings.select_names(self.connection, nodes)
+        return {node: found[node].id if node in found else None for node in nodes}
+
     def read_epochs(self, campaign: int) -> list[tuple[int, int, str, str]]:
         """Return the changes of a campaign's history: (number, first pick.n, when, why)."""
         return [tuple(row) for row in self._read_rows(EPOCHS, campaign=campaign)]

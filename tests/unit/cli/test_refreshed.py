@@ -9,6 +9,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import typer
+from html_pages import check_page
 from refresh_campaigns import brought, found_of, judged, revived, written
 from rich.console import Console
 from stores import a_database, opened
@@ -20,8 +21,11 @@ from socialcrawl.crawls.refresh.report import plan_probes as next_of
 from socialcrawl.crawls.refresh.report import slice_tests
 from socialcrawl.crawls.reporting import report
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
-from socialcrawl.render.campaign_report import collect_knowledge
-from socialcrawl.render.refresh_report import draw, show
+from socialcrawl.render.campaign_report import read_report
+from socialcrawl.render.html_report import make_page
+from socialcrawl.render.kind_parts import collect_knowledge
+from socialcrawl.render.refresh_report import list_parts, make_curve
+from socialcrawl.render.score_curve import draw_png
 from socialcrawl.storage.queries.traces import CampaignTraces
 
 BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
@@ -50,7 +54,9 @@ def settings_of(**refresh):
 
 def told(found, *, billed=False, width=100):
     console = Console(file=io.StringIO(), width=width)
-    show(console, found, billed=billed)
+    for part in list_parts(found, billed=billed):
+        console.print()
+        console.print(part)
     return console.file.getvalue()
 
 
@@ -76,6 +82,10 @@ def test_a_report_counts_tests_and_estimates_how_many_are_alive(kind, tmp_path):
         assert dict(found.statuses) == {"active": hits, "silent": 20 - hits}
         assert found.found.tolist() == [key in alive for key in first]
         shown = told(found)
+        page = check_page(make_page(connection, read_report(connection, None), 0.0))
+        (statuses,) = (table for title, table in page.tables.items() if title.startswith("accounts tested by what"))
+        assert ["active", f"{hits}", f"{hits / 20:.1%}"] in statuses
+        assert page.tables["active accounts found"][-1] == ["20", f"{hits}.00"]
         assert (
             f"{SIZE} accounts in the old dataset; 20 of them to learn from (random), then in the order pagerank"
             in shown
@@ -161,7 +171,7 @@ def test_a_picture_of_the_tests_can_be_drawn(tmp_path):
     with a_database("sqlite") as connection:
         brought(connection, an_old_graph(tmp_path), settings=settings)
         judged(connection, results(tmp_path, ["1000", "1001"], {"1000"}), settings=settings)
-        draw(tmp_path / "a.png", report(CampaignTraces(connection)), "revive")
+        draw_png(tmp_path / "a.png", make_curve(report(CampaignTraces(connection)), "revive"))
         assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from audit_worlds import OTHER, WORD, crawled, looking, read_by, sample_of, world
+from html_pages import check_page
 from refresh_campaigns import brought, judged, revived, written
 from rich.console import Console
 from stores import a_database, opened
@@ -24,7 +25,9 @@ from socialcrawl.engine.loop import run
 from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.export import ExportOptions
 from socialcrawl.mock.server import serve_in_thread
-from socialcrawl.render.campaign_report import CampaignReport, collect_knowledge, show
+from socialcrawl.render.campaign_report import CampaignReport, read_report, show
+from socialcrawl.render.html_report import make_page
+from socialcrawl.render.kind_parts import collect_knowledge
 from socialcrawl.render.live_screen import LineView, ScreenView, describe_progress
 from socialcrawl.render.sample_report import (
     explain_parts,
@@ -199,6 +202,17 @@ def test_a_report_says_how_good_the_sample_is_and_nothing_of_seeds(found):
         assert words not in text
         assert words in collected
     assert f"{found.read:,} accounts read" in text
+
+
+def test_the_page_of_a_sample_has_its_tables_and_its_curve(found):
+    with looking(crawled()) as traces:
+        page = check_page(make_page(traces.connection, read_report(traces.connection, "sample"), 0.0))
+        (steps,) = summarize_campaign(traces.connection, "sample").steps.cumsum()[-1:]
+    assert f"{found.read:,} accounts read, {found.on_topic:,} on topic, by 8 walks" in page.text
+    (links,) = [table for title, table in page.tables.items() if title.startswith("accounts by the number of others")]
+    assert links[0] == ["", "estimate", "from", "to"]
+    assert page.tables["accounts on topic (sum)"][-1][1] == f"{steps:,.2f}"
+    assert sum(tag == "svg" for tag, _ in page.tags) == 3
 
 
 def test_a_report_names_the_parts_of_the_topic_that_it_leaves_out(found):

@@ -20,6 +20,7 @@ from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.ratelimit.outage import Outage
 from socialcrawl.render import block_charts, live_screen, score_curve
 from socialcrawl.render.live_screen import LineView, ScreenView, describe_progress, describe_spending
+from socialcrawl.render.score_curve import ScoreCurve
 from socialcrawl.text.wording import format_span, parse_instant, parse_seconds, round_up
 
 
@@ -365,7 +366,7 @@ def test_the_picture_of_the_curve_is_a_png_that_is_not_blank(tmp_path, values):
     from matplotlib.image import imread
 
     path = tmp_path / "curve.png"
-    score_curve.draw_png(path, np.array(values, np.float64), f"{TOPIC}: $5 & <b>")
+    score_curve.draw_png(path, ScoreCurve("score curve", np.array(values, np.float64), f"{TOPIC}: $5 & <b>"))
     pixels = imread(path)
     assert pixels.shape[:2] == (576, 1008)
     assert len(np.unique(pixels.reshape(-1, pixels.shape[-1]), axis=0)) > 10
@@ -373,7 +374,7 @@ def test_the_picture_of_the_curve_is_a_png_that_is_not_blank(tmp_path, values):
 
 def test_a_picture_that_cannot_be_written_is_told(tmp_path):
     with pytest.raises(StoreError, match="name another file"):
-        score_curve.draw_png(tmp_path / "no" / "curve.png", np.ones(3), "x")
+        score_curve.draw_png(tmp_path / "no" / "curve.png", ScoreCurve("score curve", np.ones(3), "x"))
 
 
 def test_what_follows_the_question_that_an_outage_asks_is_a_sentence_of_its_own():

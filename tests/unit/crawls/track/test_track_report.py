@@ -18,7 +18,7 @@ from socialcrawl.crawls.track.report import RankedAccount, TrackReport, Visit, V
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.generators.generate import generate
 from socialcrawl.lab.generators.generate import write as write_posts
-from socialcrawl.render.track_report import show, show_visits
+from socialcrawl.render.track_report import list_parts, show_visits
 from socialcrawl.storage.queries.summary import summarize_campaign
 from socialcrawl.storage.queries.traces import CampaignTraces
 
@@ -85,7 +85,7 @@ def found(past):
 @pytest.mark.parametrize("width", [80, 140])
 def test_who_counts_is_told_whole_at_any_width_and_only_long_names_are_folded(width):
     past = 47 * 3600 + 59 * 60
-    lines = lines_of(width, show, found(past))
+    lines = lines_of(width, lambda console, given: [console.print(part) for part in list_parts(given)], found(past))
     assert "…" not in "\n".join(lines)
     heads = [line.split() for line in lines if line.lstrip().startswith("place")]
     assert heads == [["place", "account", "importance", "before", last, "(ago)"] for last in ("visits", "chance")]

@@ -1,0 +1,108 @@
+"""HTML as a tree: texts are escaped when it is written, so nothing that others wrote becomes a tag or an attribute."""
+
+from collections.abc import Iterable, Sequence
+from xml.etree import ElementTree as ET
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+
+from socialcrawl.text.terminal import escape_controls
+
+LONGEST = 1_000  # characters of a text that are shown
+Child = ET.Element | str
+
+
+def make_element(tag: str, *children: Child | None, **attributes: str) -> ET.Element:
+    """Return an element with its children; None is left out.
+
+    Args:
+        tag: its name.
+        children: elements, and texts, whose control characters become visible.
+        attributes: their names with `_` for `-`; `class_` is class.
+    """
+    made = ET.Element(tag, {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()})
+    last: ET.Element | None = None
+    for child in children:
+        if isinstance(child, str):
+            text = escape_controls(child)
+            if last is None:
+                made.text = (made.text or "") + text
+            else:
+                last.tail = (last.tail or "") + text
+        elif child is not None:
+            made.append(child)
+            last = child
+    return made
+
+
+def quote_text(text: str) -> ET.Element:
+    """Return a text that others wrote, of at most `LONGEST` characters, whose direction stays inside of it."""
+    return make_element("bdi", text if len(text) <= LONGEST else f"{text[:LONGEST]} ...")
+
+
+def make_table(
+    head: Sequence[str], rows: Iterable[Sequence[Child]], *, caption: str = "", numbers: Sequence[int] = ()
+) -> ET.Element:
+    """Return a table that scrolls by itself where the screen is narrow.
+
+    Args:
+        head: the names of the columns.
+        rows: their cells.
+        caption: what it shows.
+        numbers: the places of the columns that are aligned at their right, as numbers are.
+    """
+
+    def make_cell(tag: str, place: int, child: Child, **more: str) -> ET.Element:
+        return make_element(tag, child, **more, **({"class_": "number"} if place in numbers else {}))
+
+    body = [make_element("tr", *(make_cell("td", place, cell) for place, cell in enumerate(row))) for row in rows]
+    titles = [make_cell("th", place, name, scope="col") for place, name in enumerate(head)]
+    table = make_element(
+        "table",
+        make_element("caption", caption) if caption else None,
+        make_element("thead", make_element("tr", *titles)) if any(head) else None,
+        make_element("tbody", *body),
+    )
+    return make_element("div", table, class_="wide", tabindex="0", role="group", aria_label=caption or "table")
+
+
+def make_details(summary: str, *children: Child) -> ET.Element:
+    """Return what is shown when a reader opens it."""
+    return make_element("details", make_element("summary", summary), *children)
+
+
+def convert_renderable(given: RenderableType, title: str = "") -> list[ET.Element]:
+    """Return what terminals show as a text, a table or a group of these, as elements.
+
+    Args:
+        given: what they show; a text before a table that has no title is its title.
+        title: of a table that has none.
+    """
+    if isinstance(given, Group):
+        if len(parts := given.renderables) == 2 and isinstance(table := parts[1], Table) and not table.title:
+            return convert_renderable(table, str(parts[0]))
+        return [made for one in parts for made in convert_renderable(one)]
+    if isinstance(given, Table):
+        head = [" ".join(str(column.header).split()) for column in given.columns]
+        rows = zip(*([quote_text(str(cell)) for cell in column.cells] for column in given.columns), strict=True)
+        numbers = [place for place, column in enumerate(given.columns) if column.justify == "right"]
+        return [make_table(head, rows, caption=str(given.title or title), numbers=numbers)]
+    return [make_element("p", quote_text(line)) for line in str(given).splitlines() if line.strip()]
+
+
+def write_document(title: str, style: str, *body: ET.Element) -> str:
+    """Return a page that needs nothing but itself."""
+    # The first is for browsers that find the page on a server: nothing is loaded, whatever it contains.
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    head = make_element(
+        "head",
+        make_element("meta", charset="utf-8"),
+        make_element("meta", http_equiv="Content-Security-Policy", content=policy),
+        make_element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        make_element("meta", name="referrer", content="no-referrer"),
+        make_element("title", title),
+    )
+    sheet = ET.SubElement(head, "style")
+    sheet.text = style
+    page = make_element("html", head, make_element("body", *body), lang="en")
+    return f"<!DOCTYPE html>\n{ET.tostring(page, encoding='unicode', method='html')}\n"

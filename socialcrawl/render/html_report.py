@@ -1,0 +1,311 @@
+"""A campaign's report as one HTML page that needs no script, no network and no other file."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import singledispatch
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.etree import ElementTree as ET
+
+import numpy as np
+
+from socialcrawl import __version__
+from socialcrawl.crawls.refresh.report import RefreshReport
+from socialcrawl.crawls.sample.report import SampleReport
+from socialcrawl.crawls.track.report import RankedAccount, TrackReport
+from socialcrawl.engine.model import STEPS, format_time
+from socialcrawl.errors import StoreError
+from socialcrawl.platforms.facts import find_platform_facts
+from socialcrawl.platforms.registry import find_platform
+from socialcrawl.render import report_charts, steering
+from socialcrawl.render.block_charts import choose_points
+from socialcrawl.render.campaign_report import CampaignReport, group_requests
+from socialcrawl.render.headline import list_headlines
+from socialcrawl.render.html_elements import (
+    Child,
+    convert_renderable,
+    make_details,
+    make_element,
+    make_table,
+    quote_text,
+    write_document,
+)
+from socialcrawl.render.kind_parts import collect_knowledge, find_curve, list_parts
+from socialcrawl.render.methods_paragraph import CollectionFacts, list_gaps, write_methods
+from socialcrawl.storage.database.connection import Opened
+from socialcrawl.storage.queries.row_values import join_transaction
+from socialcrawl.storage.queries.summary import find_campaign
+from socialcrawl.storage.queries.top_network import TopNetwork, read_top_network
+from socialcrawl.storage.queries.topic_counts import TopicText, read_texts
+from socialcrawl.storage.queries.traces import CampaignTraces
+from socialcrawl.system.files import replace_file
+from socialcrawl.text.wording import pluralize
+
+NODES = 150  # accounts of the network
+TEXTS = 30  # posts whose texts are shown
+ROWS = 25  # rows of the table of a curve
+NO_ID = "(no id known)"
+STYLE = Path(__file__).with_name("html_report.css")
+
+
+class PageSource(NamedTuple):
+    """What a page shows.
+
+    Attributes:
+        report: what the campaign found.
+        facts: how it came about.
+        network: who of its most relevant accounts mentions whom.
+        texts: of posts on topic; none where names and texts are left out.
+        at: when the page is made, ISO 8601.
+        with_texts: whether names of accounts and texts are shown.
+    """
+
+    report: CampaignReport
+    facts: CollectionFacts
+    network: TopNetwork
+    texts: Sequence[TopicText]
+    at: str
+    with_texts: bool
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write a page; what was in the file is replaced.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    try:
+        with replace_file(path) as part:
+            part.write_text(page, "utf-8")
+    except OSError as error:
+        raise StoreError(f"The page {path} cannot be written ({error.strerror}): name another file.") from error
+
+
+def make_page(connection: Opened, report: CampaignReport, now: float, *, with_texts: bool = False) -> str:
+    """Return the report of a campaign as an HTML page.
+
+    Args:
+        connection: the database.
+        report: what the campaign found.
+        now: Unix seconds.
+        with_texts: whether names of accounts and texts of posts are shown; else ids and counts only.
+    """
+    number, name = find_campaign(connection, report.found.name)
+    facts = CollectionFacts(CampaignTraces(connection), report.found)
+    with join_transaction(connection):
+        network = read_top_network(connection, number, NODES)
+        texts = read_texts(connection, number, TEXTS) if with_texts else []
+    source = PageSource(report, facts, network, texts, format_time(now), with_texts)
+    body = [section for _, section in make_sections(source)]
+    return write_document(f"Report: {name}", STYLE.read_text("utf-8"), make_element("main", *body))
+
+
+def make_sections(page: PageSource) -> Iterator[tuple[str, ET.Element]]:
+    """Yield the sections of a page, as (its id, element)."""
+    report, found = page.report, page.report.found
+    yield "top", make_element("header", make_element("h1", "Report: ", quote_text(found.name)), *_make_headline(page))
+    if report.gained is not None:
+        yield _make_section("steering", "Did steering beat chance?", *_make_steering(page))
+    if found.on_topic.days:
+        yield _make_section("days", "Posts on topic over time", *_make_days(page))
+    if (curve := find_curve(report.known, found)) is not None and len(curve.values):
+        yield _make_section("curve", curve.name.capitalize(), *_make_curve(page))
+    if page.network.edges:
+        yield _make_section("network", "Who mentions whom", *_make_network(page))
+    if report.known is not None:
+        parts = list_parts(report.known if page.with_texts else hide_names(report.known), billed=report.billed)
+        yield _make_section(
+            "kind", "What this campaign knows", *(one for part in parts for one in convert_renderable(part))
+        )
+    elif found.discovered or found.top_seeds:
+        yield _make_section("accounts", "Most relevant accounts", *_make_accounts(page))
+    if page.texts:
+        yield _make_section("posts", "Posts on topic", *_make_posts(page))
+    yield _make_section("requests", "Requests and cost", *_make_requests(page))
+    yield _make_section("gaps", "What is missing", *_make_gaps(page))
+    yield _make_section("methods", "How it was collected", *_make_methods(page))
+    yield _make_section("publishing", "What you may publish", *_make_publishing(page))
+
+
+@singledispatch
+def hide_names(details: object) -> object:
+    """Return what a campaign knows beside counts without names of accounts.
+
+    Of kinds that other packages add, numbers are left.
+    """
+    values = collect_knowledge(details)["report"]
+    pairs = values.items() if isinstance(values, Mapping) else [("report", values)]
+    return {name: value for name, value in pairs if value is None or isinstance(value, bool | int | float)}
+
+
+@hide_names.register(SampleReport)
+@hide_names.register(RefreshReport)
+def _(details: object) -> object:
+    return details
+
+
+@hide_names.register
+def _(details: TrackReport) -> object:
+    def hide(places: Sequence[RankedAccount]) -> list[RankedAccount]:
+        return [replace(place, account=place.id or NO_ID) for place in places]
+
+    return replace(details, top=hide(details.top), rose=hide(details.rose), fell=hide(details.fell))
+
+
+def _make_section(name: str, title: str, *children: Child) -> tuple[str, ET.Element]:
+    return name, make_element("section", make_element("h2", title), *children, id=name)
+
+
+def _make_figure(chart: ET.Element, caption: str, details: ET.Element) -> ET.Element:
+    return make_element("figure", chart, make_element("figcaption", caption), details)
+
+
+def _make_headline(page: PageSource) -> Iterator[ET.Element]:
+    report = page.report
+    lines = list_headlines(report.found, billed=report.billed, focused=report.known is None)
+    rows = [make_element("div", make_element("dt", name), make_element("dd", quote_text(line))) for name, line in lines]
+    yield make_element("dl", *rows, class_="headline")
+    yield make_element("p", f"Made {page.at[:16].replace('T', ' ')} UTC by socialcrawl {__version__}.", class_="quiet")
+
+
+def _make_steering(page: PageSource) -> Iterator[ET.Element]:
+    first, *others = steering.describe_steering(page.report.gained, page.report.judgement)
+    yield make_element("p", first.removeprefix(steering.QUESTION).strip(), class_="verdict")
+    yield make_element("ul", *(make_element("li", line.strip()) for line in others))
+    if page.report.judgement is not None:
+        yield from convert_renderable(steering.make_estimators_table(page.report.judgement))
+
+
+def _make_days(page: PageSource) -> Iterator[ET.Element]:
+    counts = page.report.found.on_topic
+    length, spans = counts.fill_days(report_charts.SPANS)
+    each = "day" if length == 1 else f"{length:,} days"
+    rows = [(str(day), f"{posts:,}") for day, posts in spans]
+    head = "day (UTC)" if length == 1 else "first day (UTC)"
+    table = make_table([head, "posts on topic"], rows, caption=f"posts on topic per {each}", numbers=[1])
+    said = f"Posts on topic by the day on which they were written (UTC), per {each}."
+    yield _make_figure(report_charts.draw_days(counts), said, make_details("The numbers", table))
+
+
+def _make_curve(page: PageSource) -> Iterator[ET.Element]:
+    report = page.report
+    curve = find_curve(report.known, report.found)
+    assert curve is not None
+    own = np.add.accumulate(curve.values)
+    rows = [
+        (f"{place:,}", *(f"{values[place - 1]:,.2f}" for values in (own, *report.baselines.values())))
+        for place in choose_points(len(own), ROWS)
+    ]
+    x, y = curve.axes
+    head = [x, "this campaign", *report.baselines]
+    table = make_table(head, rows, caption=y, numbers=range(len(head)))
+    said = f"The steeper the line, the more each step finds: {y}, against {x}."
+    if report.baselines:
+        said += " Baselines show what other ways to choose accounts would have found."
+    yield _make_figure(report_charts.draw_curves(curve, report.baselines), said, make_details("The numbers", table))
+
+
+def _make_network(page: PageSource) -> Iterator[ET.Element]:
+    network, counts = page.network, page.report.found.on_topic
+    total = max(len(network.nodes), counts.seeds_on_topic + counts.discovered_on_topic)
+    left_out = total - len(network.nodes)
+    said = (
+        f"Mentions between {len(network.nodes):,} of the {total:,} accounts on topic that were read, the most relevant "
+        f"first. {left_out:,} are left out: {network.alone:,} as no mention joins them to the others, the rest as less "
+        "relevant. Accounts that mention each other are near each other; squares are seeds."
+    )
+    out, into = ([0] * len(network.nodes) for _ in range(2))
+    for a, b, _ in network.edges:
+        out[a] += 1
+        into[b] += 1
+    rows = [
+        (f"{place:,}", _name(page, node.name, node.id), f"{node.value:.2f}", f"{into[place - 1]:,}",
+         f"{out[place - 1]:,}", "seed" if node.is_seed else "discovered")
+        for place, node in enumerate(network.nodes, 1)
+    ]  # fmt: skip
+    head = ["no.", "account", "relevance", "mentioned by", "mentions", "read as"]
+    table = make_table(head, rows, caption="accounts of the network", numbers=[0, 2, 3, 4])
+    yield _make_figure(report_charts.draw_network(network), said, make_details("The accounts", table))
+
+
+def _make_accounts(page: PageSource) -> Iterator[ET.Element]:
+    found = page.report.found
+    for title, rows in (("discovered by the crawl", found.discovered), ("seeds", found.top_seeds)):
+        cells = [
+            (_name(page, row["account"], row["id"]), f"{row['value']:.2f}", f"{row['occurrences']:,}",
+             f"{row['posts']:,}", f"{row['step']:,}" if row["act"] in STEPS else "seed")
+            for row in rows
+        ]  # fmt: skip
+        head = ["account", "relevance", "occurrences", "posts read", "step"]
+        yield make_table(head, cells, caption=title, numbers=[1, 2, 3, 4])
+
+
+def _make_posts(page: PageSource) -> Iterator[ET.Element]:
+    for one in page.texts:
+        about = f", {(one.at or '?')[:10]}, {pluralize(one.occurrences, 'occurrence')}"
+        footer = make_element("footer", quote_text(one.account or "?"), about)
+        yield make_element("blockquote", make_element("p", quote_text(one.text or "")), footer)
+
+
+def _make_requests(page: PageSource) -> Iterator[ET.Element]:
+    found = page.report.found
+    rows = [
+        (quote_text(endpoint), kind, str(status or "-"), f"{count:,}")
+        for (endpoint, kind, status), count in group_requests(found.requests).items()
+    ]
+    head = ["endpoint", "reply", "status", "requests"]
+    yield make_table(head, rows, caption="requests by status", numbers=[2, 3])
+    if page.report.billed and found.billed_posts:
+        bill = [(day, f"{posts:,}", f"${cost:,.2f}") for day, posts, cost in found.billed_posts]
+        table = make_table(["day (UTC)", "posts", "cost at most"], bill, caption="billed by day", numbers=[1, 2])
+        yield make_details("Cost by day", table)
+
+
+def _make_gaps(page: PageSource) -> Iterator[ET.Element]:
+    yield make_table(["what", "count"], list_gaps(page.facts.gaps), caption="gaps", numbers=[1])
+    reasons: dict[str, int] = {}
+    for _, why in page.report.unread:
+        reasons[why] = reasons.get(why, 0) + 1
+    if reasons:
+        said = ", ".join(f"{count:,} {why}" for why, count in reasons.items())
+        yield make_element("p", "Seeds that could not be read: ", quote_text(said))
+
+
+def _make_methods(page: PageSource) -> Iterator[ET.Element]:
+    yield make_element("p", quote_text(write_methods(page.facts, page.report.found, __version__)), class_="methods")
+    rows = [
+        (f"[{section}] {name}", quote_text(_format_setting(value)))
+        for section, values in page.facts.settings.items()
+        for name, value in _list_settings(values)
+    ]
+    yield make_details("Settings", make_table(["setting", "value"], rows, caption="settings that may be published"))
+
+
+def _list_settings(values: Any) -> list[tuple[str, Any]]:
+    return sorted(values.items()) if isinstance(values, Mapping) else [("", values)]
+
+
+def _format_setting(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _make_publishing(page: PageSource) -> Iterator[ET.Element]:
+    platform = page.report.found.platform
+    if page.with_texts:
+        yield make_element(
+            "p", "This page names accounts and quotes posts. Read the platform's terms before you share it."
+        )
+    else:
+        ids = "" if find_platform_facts(platform).numeric_ids else " On this platform, ids tell the names of accounts."
+        yield make_element(
+            "p", f"This page shows counts and ids: names of accounts and texts of posts are left out.{ids}"
+        )
+    if restricted := find_platform(platform).publishing:
+        yield make_element("p", restricted)
+
+
+def _name(page: PageSource, name: str, known_id: str | None) -> ET.Element:
+    """Return how an account is called on a page."""
+    if not page.with_texts:
+        return quote_text(known_id or NO_ID)
+    return quote_text(name.removeprefix("@") if find_platform_facts(page.report.found.platform).pages else name)

@@ -1,0 +1,127 @@
+"""How a campaign came about, as a paragraph for a paper: what was collected where, when, how and at what cost."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from socialcrawl.crawls.facts import DEFAULT
+from socialcrawl.crawls.registry import find_kind
+from socialcrawl.exporters.datasheet_facts import count_gaps, is_other_server, read_span, select_settings
+from socialcrawl.platforms.facts import find_platform_facts
+from socialcrawl.ratelimit.budget import format_dollars
+from socialcrawl.storage.queries.row_values import join_transaction
+from socialcrawl.storage.queries.summary import Summary
+from socialcrawl.storage.queries.traces import CampaignTraces
+from socialcrawl.text.wording import pluralize
+
+
+class CollectionFacts:
+    """How a campaign came about, read from the database; its settings without names, files, servers and tokens.
+
+    Attributes:
+        kind: the name of its kind.
+        settings: what may be told of its settings, by section.
+        seed: of its random draws.
+        gaps: what it could not read, as `datasheet_facts.count_gaps` has it.
+        began: when its first request was sent, ISO 8601; None: there was none.
+        ended: when the last reply came.
+        rehearsed: whether it only ever asked another server than the platform's.
+    """
+
+    def __init__(self, traces: CampaignTraces, found: Summary) -> None:
+        stored = traces.read_campaign(found.name)
+        versions = [one.settings for one in traces.read_versions(stored)]
+        self.kind: str = versions[-1].get("kind", DEFAULT.name)
+        self.settings: Mapping[str, Mapping[str, Any]] = select_settings(versions[-1])
+        self.seed: int = versions[-1].get("seed", 0)
+        servers = [(one.get("source") or {}).get("base_url") for one in (stored.settings, *versions)]
+        self.rehearsed = all(is_other_server(found.platform, server) for server in servers)
+        with join_transaction(traces.connection):
+            self.gaps: Mapping[str, Any] = count_gaps(traces.connection, stored.id, found.requests, found.platform)
+            span = read_span(traces.connection, stored.id)
+        self.began, self.ended = span["began"], span["ended"]
+
+
+def write_methods(facts: CollectionFacts, found: Summary, version: str) -> str:
+    """Return how a campaign came about, in sentences.
+
+    Args:
+        facts: how it came about.
+        found: what it found.
+        version: of the program.
+    """
+    return " ".join(_describe_methods(facts, found, version))
+
+
+def _describe_methods(facts: CollectionFacts, found: Summary, version: str) -> Iterator[str]:
+    title, kind = find_platform_facts(found.platform).title, find_kind(facts.kind)
+    server = " (on a test server, not the platform itself)" if facts.rehearsed else ""
+    span = f"between {_format_minute(facts.began)} and {_format_minute(facts.ended)} (UTC)" if facts.began else "so far"
+    yield f"We collected data from {title}{server} {span} with socialcrawl {version}."
+    yield from _describe_choice(facts, found)
+    counts = found.on_topic
+    read = pluralize(counts.seeds + counts.discovered, "account")
+    cost = "" if facts.rehearsed or not found.cost else f", at a cost of at most {format_dollars(found.cost)}"
+    yield f"The posts of {read} were read with {pluralize(found.sent, 'request')}{cost}."
+    if counts.posts:
+        posts = pluralize(counts.posts, "post matches", "posts match")
+        yield f"{posts} the topic, by {pluralize(counts.authors, 'account')}."
+    yield from _describe_missing(facts.gaps)
+    chosen = (
+        [f"The result is not a random sample: a {kind.focus} and its choice depends on the seeds."]
+        if kind.focus
+        else []
+    )
+    yield from (" ".join(text.split()) for text in (*chosen, kind.drawn) if text)
+    yield f"The seed of all random draws was {facts.seed}; `socialcrawl verify` replays the decisions."
+
+
+def _describe_choice(facts: CollectionFacts, found: Summary) -> Iterator[str]:
+    """Yield what the topic was, where the crawl began and what chose the accounts."""
+    settings = facts.settings
+    crawl, source = settings.get("crawl", {}), settings.get("source", {})
+    if found.topic:
+        words = ", ".join(f'"{word}"' for word in found.topic)
+        yield f"The topic was given by {words}; relevance of an account is 1 + ln(occurrences of it in the posts read)."
+    if found.seeds.size:
+        searched = settings.get("seeds", {}).get("search")
+        how = "found by a search for the topic or named" if searched else "named"
+        yield f"The campaign started from {pluralize(len(found.seeds), 'seed account')} ({how})."
+    if facts.kind != DEFAULT.name:
+        yield f"It was a campaign of kind {facts.kind}, {find_kind(facts.kind).does}."
+    elif "estimator" in crawl:
+        control = crawl.get("control") or 0.0
+        drawn = f"; {control:.0%} of the steps read an account that was drawn for comparison" if control else ""
+        yield (
+            "At each step it read the account with the highest score among those that had been mentioned so far "
+            f"(estimator {crawl['estimator']}; after Gouriten, Maniu and Senellart, 2014){drawn}."
+        )
+    if pages := source.get("pages_per_user"):
+        yield f"Of each account, at most {pluralize(pages, 'page')} of its newest posts were read."
+
+
+def _describe_missing(gaps: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what could not be read."""
+    missing: Mapping[str, int] = gaps["missing"]
+    if missing:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in missing.items())
+        yield f"{pluralize(sum(missing.values()), 'account')} could not be read ({reasons})."
+    if gaps["timelines_cut"]:
+        cut = pluralize(gaps["timelines_cut"], "account")
+        yield f"Of {cut}, only the newest posts were read."
+
+
+def list_gaps(gaps: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
+    """Return what is missing in the data and how much of it, as (what, count)."""
+    rows = [(f"accounts that could not be read: {reason}", count) for reason, count in gaps["missing"].items()]
+    rows += [
+        ("timelines of which only the newest posts were read", gaps["timelines_cut"]),
+        ("requests whose reply was lost (counted as spent)", gaps["lost"]),
+        ("requests that failed", sum(gaps["failed"].values())),
+        ("requests that met a rate limit or budget, and were repeated later", sum(gaps["limited"].values())),
+        ("decisions without a result yet", gaps["picks_without_outcome"]),
+    ]
+    return [(what, f"{count:,}") for what, count in rows]
+
+
+def _format_minute(instant: str | None) -> str:
+    return (instant or "?")[:16].replace("T", " ")

@@ -1,0 +1,161 @@
+"""The charts of a report as SVG for its page: they follow its light or dark colours, and say what they show."""
+
+from collections.abc import Callable, Mapping
+from io import BytesIO
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.render.block_charts import choose_points
+from socialcrawl.render.network_layout import compute_layout
+from socialcrawl.render.score_curve import ScoreCurve, group_digits
+from socialcrawl.storage.queries.top_network import TopNetwork
+from socialcrawl.storage.queries.topic_counts import TopicCounts
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+POINTS = 300  # of a curve that are drawn
+SPANS = 90  # bars
+LABELLED = 10  # nodes that have a number in the picture
+# Colours that stand for those of the page; Okabe and Ito's palette, which colour-blind readers can tell apart.
+INK, FAINT, FIRST, SECOND, THIRD = "#010101", "#020202", "#030303", "#040404", "#050505"
+VARIABLES = {INK: "--ink", FAINT: "--faint", FIRST: "--first", SECOND: "--second", THIRD: "--third"}
+STYLES = ((SECOND, (5, 2)), (THIRD, (1.5, 1.5)))  # colours and dashes of baselines
+LEVELS = ("#00224e", "#575d6d", "#a59c74", "#fee838")  # of cividis, lowest relevance first
+SVG, XLINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}"
+SETTINGS: dict[Any, Any] = {
+    "svg.fonttype": "none", "svg.hashsalt": "socialcrawl", "font.family": "sans-serif", "font.size": 10,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": INK, "axes.labelcolor": INK,
+    "text.color": INK, "xtick.color": INK, "ytick.color": INK, "grid.color": FAINT, "legend.frameon": False,
+}  # fmt: skip
+
+
+def draw_days(counts: TopicCounts) -> ET.Element:
+    """Return a bar chart of the posts on topic per day, or per span of days."""
+    length, spans = counts.fill_days(SPANS)
+    posts = [count for _, count in spans]
+    each = "day" if length == 1 else f"{length:,} days"
+
+    def plot(axes: "Axes") -> None:
+        axes.bar(range(len(posts)), posts, color=FIRST, width=0.85)
+        shown = sorted({0, len(posts) // 2, len(posts) - 1})
+        axes.set_xticks(shown, [str(spans[place][0]) for place in shown])
+        axes.set(ylabel=f"posts on topic per {each}")
+        group_digits(axes, named=True)
+
+    first, last = spans[0][0], counts.last
+    said = f"Bar chart: posts on topic per {each} from {first} to {last} (UTC), at most {max(posts):,}."
+    return _draw("days", "Posts on topic over time", said, plot)
+
+
+def draw_curves(curve: ScoreCurve, baselines: Mapping[str, NDArray[np.float64]]) -> ET.Element:
+    """Return a line chart of what a campaign found, and of what baselines would have found."""
+    own = np.add.accumulate(curve.values)
+    places = np.array(choose_points(len(own), POINTS))
+    x, y = curve.axes
+
+    def plot(axes: "Axes") -> None:
+        axes.plot([0, *places], [0.0, *own[places - 1]], color=FIRST, linewidth=2, label="this campaign")
+        for (name, values), (colour, dashes) in zip(baselines.items(), cycle(STYLES), strict=False):
+            shown = [0.0, *np.asarray(values)[places - 1]]
+            axes.plot([0, *places], shown, color=colour, linewidth=1.6, dashes=dashes, label=name)
+        axes.set(xlabel=x, ylabel=y)
+        axes.set_xlim(0, len(own))
+        axes.set_ylim(bottom=0)
+        axes.grid(linewidth=0.5)
+        if baselines:
+            axes.legend(loc="upper left")
+        group_digits(axes)
+
+    ends = [f"{name} {values[-1]:,.1f}" for name, values in (("this campaign", own), *baselines.items())]
+    said = f"Line chart: {y} against {x}, from 0 to {len(own):,}. At the end: {', '.join(ends)}."
+    return _draw("curve", curve.name.capitalize(), said, plot)
+
+
+def draw_network(network: TopNetwork) -> ET.Element:
+    """Return a picture of who mentions whom, coloured by relevance."""
+    nodes = network.nodes
+    source, target = (np.array([edge[end] for edge in network.edges], np.int64) for end in (0, 1))
+    at = compute_layout(len(nodes), source, target)
+    values = np.array([node.value for node in nodes])
+    bounds = np.linspace(values.min(), values.max(), len(LEVELS) + 1)
+    level = np.clip(np.searchsorted(bounds, values, side="right") - 1, 0, len(LEVELS) - 1)
+    seed = np.array([node.is_seed for node in nodes])
+
+    def plot(axes: "Axes") -> None:
+        from matplotlib.collections import LineCollection  # noqa: PLC0415
+
+        lines = [at[[a, b]] for a, b, _ in network.edges]
+        axes.add_collection(LineCollection(lines, colors=FAINT, linewidths=0.6, zorder=1))
+        for marker, which, what in (("o", ~seed, "discovered"), ("s", seed, "seed")):
+            axes.scatter([], [], marker=marker, facecolors="none", edgecolors=INK, label=what)
+            for number, colour in enumerate(LEVELS):
+                here = which & (level == number)
+                x, y = at[here].T
+                axes.scatter(
+                    x, y, s=22 + 16 * number, color=colour, edgecolors=INK, linewidths=0.6, zorder=2, marker=marker
+                )
+        for number, colour in enumerate(LEVELS):
+            label = f"relevance {bounds[number]:.1f} to {bounds[number + 1]:.1f}"
+            axes.scatter([], [], color=colour, edgecolors=INK, linewidths=0.6, label=label)
+        for number, spot in enumerate(at[:LABELLED], 1):
+            axes.annotate(str(number), spot, (6, 6), textcoords="offset points", fontsize=9, zorder=3)
+        axes.set_axis_off()
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, fontsize=9)
+
+    said = (
+        f"Network of {len(nodes):,} accounts ({int(seed.sum()):,} seeds, drawn as squares) and {len(network.edges):,} "
+        f"mentions between them, coloured by relevance from {values.min():.1f} to {values.max():.1f}. "
+        f"Numbers 1 to {min(LABELLED, len(nodes))} are the places in the table."
+    )
+    return _draw("network", "Mention network", said, plot, (5.2, 5.6))
+
+
+def _draw(
+    name: str, title: str, said: str, plot: "Callable[[Axes], None]", size: tuple[float, float] = (5.2, 3.0)
+) -> ET.Element:
+    """Return a picture: `name` begins its ids, `title` and `said` are its text for those who do not see it."""
+    import matplotlib as mpl  # noqa: PLC0415  (half a second that no other command need pay)
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    buffer = BytesIO()
+    with mpl.rc_context(SETTINGS):
+        figure = Figure(figsize=size, layout="constrained")
+        plot(figure.subplots())
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    made = ET.fromstring(buffer.getvalue())  # noqa: S314  (our own picture)
+    for child in [one for one in made if one.tag in (f"{SVG}metadata", f"{SVG}defs")]:
+        if child.tag == f"{SVG}metadata" or child.find(f"{SVG}style") is not None:
+            made.remove(child)
+    for one in made.iter():
+        one.tag = one.tag.removeprefix(SVG)
+        one.attrib = dict(_adapt_attribute(name, *pair) for pair in one.attrib.items())
+    made.attrib = {
+        "viewBox": made.attrib["viewBox"], "role": "img", "aria-labelledby": f"{name}-title {name}-description",
+    }  # fmt: skip
+    for place, (tag, text) in enumerate((("title", title), ("desc", said))):
+        child = ET.Element(tag, id=f"{name}-{'title' if tag == 'title' else 'description'}")
+        child.text = text
+        made.insert(place, child)
+    return made
+
+
+def _adapt_attribute(name: str, key: str, value: str) -> tuple[str, str]:
+    """Return an attribute without name spaces, with ids of its own and the colours and letters of the page."""
+    key = key.removeprefix(XLINK)
+    if key == "id":
+        return key, f"{name}-{value}"
+    if key == "href":
+        return key, f"#{name}-{value.removeprefix('#')}"
+    value = value.replace("url(#", f"url(#{name}-")
+    for colour, variable in VARIABLES.items():
+        value = value.replace(colour, f"var({variable})")
+    if key == "style" and "font:" in value:
+        size = value.split("font:")[1].split("px")[0].strip()
+        rest = [part for part in value.split(";") if "font:" not in part]
+        value = ";".join([f"font-size: {size}px", *rest])
+    return key, value

@@ -1,0 +1,312 @@
+"""The report as a page: its numbers are those of the database, it needs no other file, no text leaves its place."""
+
+import math
+import re
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import date
+
+import numpy as np
+import pytest
+from html_pages import Page, check_page
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stores import opened
+from x_crawls import TOPIC, campaign_of, crawl, posts, rows, scratch
+
+import socialcrawl as sc
+from socialcrawl.crawls.track.report import RankedAccount, TrackReport, VisitYield
+from socialcrawl.errors import StoreError
+from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.render import report_charts
+from socialcrawl.render.campaign_report import read_report
+from socialcrawl.render.html_elements import LONGEST, make_element, write_document
+from socialcrawl.render.html_report import PageSource, make_page, make_sections
+from socialcrawl.render.methods_paragraph import CollectionFacts
+from socialcrawl.render.network_layout import compute_layout
+from socialcrawl.storage.queries.top_network import NetworkNode, TopNetwork
+from socialcrawl.storage.queries.topic_counts import TopicCounts, TopicText
+from socialcrawl.storage.queries.traces import CampaignTraces
+
+AT = 1_800_000_000.0
+HOSTILE = (
+    '"><script>alert(1)</script>', "</title><img src=//evil.example onerror=alert(1)>", "javascript:alert(1)",
+    "' onmouseover='alert(1)", "</style><style>@import url(//evil.example)", "<!--", "-->", "]]>", "&lt;script&gt;",
+    "\u202egnp.exe", "\x00\x1b[2J", "\ud800", "</bdi></td></table>", "$\\alpha$ {x}", "", " ", "a" * 5_000,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def database():
+    """The database of a campaign whose steps are drawn half of the time."""
+    file = scratch() / "page.db"
+    with serve_in_thread(posts(), limit=100_000, missing=0.1) as mock:
+        crawl(campaign_of(mock.url, file, crawl={"steps": 60, "control": 0.5}))
+    return file
+
+
+@pytest.fixture(scope="module")
+def found(database):
+    with opened(database) as connection:
+        report = read_report(connection, None)
+        return report, CollectionFacts(CampaignTraces(connection), report.found)
+
+
+def page_of(database, **more):
+    with opened(database) as connection:
+        return make_page(connection, read_report(connection, None), AT, **more)
+
+
+@pytest.fixture(scope="module")
+def plain(database):
+    return page_of(database)
+
+
+def count(text):
+    return int(text.replace(",", ""))
+
+
+def test_the_page_needs_no_other_file_no_script_and_no_network_and_its_pictures_are_told(plain):
+    page = check_page(plain)
+    assert sum(tag == "svg" for tag, _ in page.tags) == 3
+    assert ("html", {"lang": "en"}) in page.tags
+    (policy,) = [found["content"] for _, found in page.tags if "http-equiv" in found]
+    assert policy.startswith("default-src 'none'")
+    assert "prefers-color-scheme: dark" in page.style
+    assert len(plain) < 400_000
+
+
+def test_the_same_database_gives_the_same_page(database, plain):
+    assert page_of(database) == plain
+
+
+def test_the_numbers_of_the_page_are_those_of_sql(database, plain):
+    page = Page(plain)
+    (total,) = rows(database, "select count(*) from hit")[0]
+    (authors,) = rows(database, "select count(distinct author) from hit join post on id = post")[0]
+    assert f"{total:,} posts by {authors:,} accounts" in page.text
+    days = dict(rows(database, "select substr(created_at, 1, 10), count(*) from hit join post on id = post group by 1"))
+    shown = {day: count(many) for day, many in page.tables["posts on topic per day"][1:]}
+    assert {day: many for day, many in shown.items() if many} == days
+    assert list(shown) == sorted(shown)
+    values = [
+        value
+        for (value,) in rows(database, "select value from outcome join pick using (n) where act = 'expand' order by n")
+    ]
+    for read, own, *_ in page.tables["relevance found (sum)"][1:]:
+        assert float(own) == pytest.approx(sum(values[: count(read)]), abs=0.006)
+    assert page.tables["relevance found (sum)"][0][1:] == ["this campaign", "breadth-first", "chance"]
+    top = "select platform_id, value, occurrences, o.posts from outcome o join pick using (n) "
+    top += "join account a on a.node = o.node"
+    for caption, act in (("discovered by the crawl", "expand"), ("seeds", "seed")):
+        best = rows(database, f"{top} where act = '{act}' and value > 0 order by value desc, n limit 15")
+        told = [[row[0], float(row[1]), count(row[2]), count(row[3])] for row in page.tables[caption][1:]]
+        assert told == [[who, pytest.approx(value, abs=0.006), *more] for who, value, *more in best]
+    sent = {row[0]: 0 for row in page.tables["requests by status"][1:]}
+    for endpoint, _, _, many in page.tables["requests by status"][1:]:
+        sent[endpoint] += count(many)
+    assert sent == dict(rows(database, "select endpoint, count(*) from request group by 1"))
+    gone = rows(
+        database, "select missing, count(distinct node) from outcome where missing is not null and node >= 0 group by 1"
+    )
+    gaps = dict(page.tables["gaps"][1:])
+    assert {f"accounts that could not be read: {why}": f"{many:,}" for why, many in gone}.items() <= gaps.items()
+
+
+def test_the_network_is_that_of_sql_and_says_how_many_accounts_are_left_out(database, plain):
+    page = Page(plain)
+    pairs = rows(
+        database,
+        "select s.platform_id, t.platform_id from mention_network m join account s on s.node = source_node "
+        "join account t on t.node = target_node",
+    )
+    nodes = page.tables["accounts of the network"][1:]
+    among = {who for _, who, *_ in nodes}
+    inside = {pair for pair in pairs if set(pair) <= among}
+    for number, (place, who, value, into, out, _) in enumerate(nodes, 1):
+        assert count(place) == number
+        assert count(into) == sum(target == who for _, target in inside)
+        assert count(out) == sum(source == who for source, _ in inside)
+        assert float(value) > 0
+    (total,) = rows(database, "select count(*) from top_account")[0]
+    assert f"{len(nodes):,} of the {total:,} accounts on topic" in page.text
+    assert f"{total - len(nodes):,} are left out" in page.text
+
+
+def test_names_and_texts_are_left_out_unless_they_are_wanted(database, plain):
+    names = [name for (name,) in rows(database, "select username from account where username is not null")]
+    texts = [said for (said,) in rows(database, "select text from post join hit on post = id")]
+    page, full = check_page(plain), check_page(page_of(database, with_texts=True))
+    words = set(re.findall(r"\w+", page.text))
+    assert not words & set(names)
+    assert not [said for said in texts if said[:40] in page.text]
+    assert "neither post texts nor profiles" in page.text  # what X permits
+    (best,) = rows(
+        database, "select account from top_account join pick using (n) where pick.act = 'expand' order by place limit 1"
+    )[0]
+    assert f"@{best}" in full.text
+    assert sum(tag == "blockquote" for tag, _ in full.tags) == 30
+    quoted = "select text from hit join post on id = post order by occurrences desc, created_at desc, id limit 30"
+    for (said,) in rows(database, quoted):
+        assert " ".join(said.split())[:900] in full.text
+    assert "names accounts and quotes posts" in full.text
+
+
+def test_the_methods_paragraph_has_the_counts_and_the_settings_no_secrets(database, plain, found):
+    report, _ = found
+    text = Page(plain).sections["methods"]
+    (requests,) = rows(database, "select count(*) from request")[0]
+    assert f"{requests:,} requests" in text
+    assert f"{len(report.found.seeds):,} seed accounts (found by a search for the topic or named)" in text
+    assert f'"{TOPIC}"' in text
+    assert "not a random sample" in text
+    assert "estimator nh-ne-sum" in text
+    assert "on a test server" in text
+    for secret in ("SOCIALCRAWL_TEST_TOKEN", "127.0.0.1", str(database)):
+        assert secret not in plain
+
+
+def make_source(found, name, *, with_texts=True):
+    """What a page shows, with `name` wherever others wrote something."""
+    report, facts = found
+    row = {**report.found.discovered[0], "account": name, "id": name}
+    requests = [{"endpoint": name, "kind": name, "status": 200, "requests": 3}]
+    summary = replace(
+        report.found, name=name, topic=(name,), discovered=[row], top_seeds=[row], requests=requests,
+        billed_posts=[(name, 1, 0.5)], missing={name: 1},
+    )  # fmt: skip
+    told = CollectionFacts.__new__(CollectionFacts)
+    told.__dict__ |= {**facts.__dict__, "settings": {"topic": {"keywords": [name], "patterns": name}, "crawl": {}}}
+    told.gaps = {**facts.gaps, "missing": {name: 1}}
+    nodes = [NetworkNode(name, name, 1.0, False), NetworkNode(name, name, 2.0, True)]
+    return PageSource(
+        replace(report, found=summary, billed=True, unread=[(name, name)]),
+        told,
+        TopNetwork(nodes, [(0, 1, 1.0)], 0),
+        [TopicText(name, name, 1, name)],
+        "2026-01-01T00:00:00Z",
+        with_texts,
+    )
+
+
+def tags_of(source):
+    page = write_document(source.report.found.name, "", *(section for _, section in make_sections(source)))
+    return check_page(page.encode("utf-8", "strict").decode()).tags
+
+
+@contextmanager
+def without_charts():
+    """Charts are drawn from numbers alone, and take most of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(report_charts, "_draw", lambda name, title, said, plot, size=None: drawn(name, title, said))
+        yield
+
+
+def drawn(name, title, said):
+    told = [make_element("title", title, id=f"{name}-title"), make_element("desc", said, id=f"{name}-description")]
+    return make_element("svg", *told, role="img", aria_labelledby=f"{name}-title {name}-description")
+
+
+@settings(max_examples=40)
+@given(st.one_of(st.sampled_from(HOSTILE), st.text(), st.text("<>\"'&/= a\x00\u202e", max_size=20)), st.booleans())
+def test_whatever_others_wrote_the_page_has_the_same_tags_and_attributes(found, name, with_texts):
+    with without_charts():
+        harmless = tags_of(make_source(found, "ann", with_texts=with_texts))
+        assert tags_of(make_source(found, name, with_texts=with_texts)) == harmless
+
+
+def test_charts_take_no_text_of_others(found):
+    harmless, hostile = (tags_of(make_source(found, name)) for name in ("ann", HOSTILE[0]))
+    assert harmless == hostile
+
+
+def test_what_others_wrote_is_shown_as_it_is_but_for_controls_and_excess(found):
+    shown = {}
+    with without_charts():
+        for name in HOSTILE:
+            page = Page(write_document("x", "", *(section for _, section in make_sections(make_source(found, name)))))
+            shown[name] = page.tables["seeds"][1][0]
+    assert shown["<!--"] == "<!--"
+    assert shown["\u202egnp.exe"] == "\\u202egnp.exe"
+    assert shown["\x00\x1b[2J"] == "\\x00\\x1b[2J"
+    assert len(shown["a" * 5_000]) == LONGEST + len(" ...")
+
+
+def test_a_campaign_that_tracks_has_its_own_tables_and_curve_and_names_only_where_wanted(database, found):
+    place = RankedAccount("ann_of_the_hill", 0.25, 1, None, 1e9, 7, id="4711")
+    known = TrackReport(
+        "importance", 1e9, 1e9, 1e9 - 3600, [place], [place], [], [VisitYield("expand", 3, 4, 5, 6)], 1.0, 1.0,
+        posts=[4, 0, 2],
+    )  # fmt: skip
+    with opened(database) as connection:
+        report = replace(found[0], known=known, gained=None, baselines={})
+        page, full = (check_page(make_page(connection, report, AT, with_texts=wanted)) for wanted in (False, True))
+    assert page.tables["most important accounts"][1][:3] == ["1", "4711", "25.00%"]
+    assert full.tables["most important accounts"][1][1] == "ann_of_the_hill"
+    assert "ann_of_the_hill" not in page.text
+    assert page.tables["posts (sum)"][1:] == [["1", "4.00"], ["2", "4.00"], ["3", "6.00"]]
+    assert "discovered by the crawl" not in page.tables
+
+
+def test_of_kinds_that_others_add_only_numbers_are_shown_unless_texts_are_wanted(database, found):
+    with opened(database) as connection:
+        report = replace(found[0], known={"walkers": 3, "best": "ann_of_the_hill"}, gained=None, baselines={})
+        page, full = (check_page(make_page(connection, report, AT, with_texts=wanted)) for wanted in (False, True))
+    assert "walkers: 3" in page.text
+    assert "ann_of_the_hill" not in page.text
+    assert "best: ann_of_the_hill" in full.text
+
+
+def test_a_campaign_that_has_found_nothing_yet_has_a_page_without_charts(found):
+    report, facts = found
+    nothing = replace(
+        report.found, steps=np.zeros(0), seeds=np.zeros(0), discovered=[], top_seeds=[], requests=[],
+        on_topic=TopicCounts(), topic=(), missing={},
+    )  # fmt: skip
+    source = PageSource(
+        replace(report, found=nothing, gained=None, baselines={}), facts, TopNetwork([], [], 0), [], "", False
+    )
+    assert not [tag for tag, _ in tags_of(source) if tag == "svg"]
+
+
+def test_the_python_interface_writes_the_same_page(database, tmp_path):
+    with sc.open(database) as data:
+        report = data.report()
+        report.to_html(tmp_path / "a.html")
+        report.to_html(tmp_path / "b.html", with_texts=True)
+        with pytest.raises(StoreError, match="name another file"):
+            report.to_html(tmp_path / "no" / "a.html")
+    made = r"Made [\d-]+ [\d:]+ UTC"
+    one, other = (re.sub(made, "", text) for text in ((tmp_path / "a.html").read_text("utf-8"), page_of(database)))
+    assert one == other
+    assert "blockquote" in {tag for tag, _ in check_page((tmp_path / "b.html").read_text("utf-8")).tags}
+
+
+def test_long_time_spans_and_large_campaigns_have_pages_of_bounded_size(found):
+    report, facts = found
+    days = [(date.fromordinal(700_000 + number), 1 + number % 50) for number in range(9_000)]
+    nodes = [NetworkNode(f"@{number}", str(number), 5 - number / 50, number % 3 == 0) for number in range(150)]
+    edges = [(number % 150, (number * 7 + 1) % 150, 1.0) for number in range(800)]
+    summary = replace(
+        report.found, steps=np.ones(200_000), on_topic=replace(report.found.on_topic, days=days, posts=10**6)
+    )
+    large = replace(report, found=summary, baselines={"chance": np.arange(200_000.0)})
+    source = PageSource(
+        large, facts, TopNetwork(nodes, edges, 0), [TopicText("a", None, 1, "x" * 10**6)] * 30, "", True
+    )
+    page = write_document("large", "", *(section for _, section in make_sections(source)))
+    check_page(page)
+    assert len(page) < 1_000_000
+
+
+def test_linked_nodes_are_drawn_nearer_than_others_and_no_two_at_one_place():
+    """Two groups of ten, all linked inside, one link between them."""
+    pairs = [(a + side, b + side) for side in (0, 10) for a in range(10) for b in range(a)] + [(0, 10)]
+    source, target = np.array(pairs).T
+    at = compute_layout(20, source, target)
+    assert np.array_equal(at, compute_layout(20, source, target))
+    middles = at[:10].mean(axis=0), at[10:].mean(axis=0)
+    inside = max(math.dist(spot, middles[number >= 10]) for number, spot in enumerate(at))
+    assert inside < math.dist(*middles) / 2
+    assert len({tuple(spot) for spot in at}) == 20
+    assert np.isfinite(compute_layout(1, *np.zeros((2, 0), np.int64))).all()
