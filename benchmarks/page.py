@@ -106,7 +106,7 @@ def _ours(url: str, path: Path) -> Callable[[int, str], None]:
 
     def one(n: int, key: str) -> None:
         pick = Pick(n, Node(n), Act.EXPAND)
-        talk = source.talks((pick,), {Node(n): Who(key, None)})[0]
+        talk = source.start_conversations((pick,), {Node(n): Who(key, None)})[0]
         asked = next(talk)
         assert store.held(asked, time.time()) is None
         grant = planner.take(asked, time.time())

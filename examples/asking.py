@@ -46,7 +46,7 @@ class Asking:
         """Return one node a pick."""
         return 1
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
+    def start_conversations(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """Return a conversation a pick."""
         return [self._talk(pick, str(accounts[pick.node].id)) for pick in batch]
 

@@ -88,9 +88,12 @@ class _Started:
     def mark(self, at: float) -> str:
         return self.source.mark(at)
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
+    def start_conversations(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         first = tuple(pick for pick in batch if pick.act == Act.SEARCH)
-        return [*map(self._talk, first), *self.source.talks(tuple(p for p in batch if p not in first), accounts)]
+        return [
+            *map(self._talk, first),
+            *self.source.start_conversations(tuple(p for p in batch if p not in first), accounts),
+        ]
 
     def _talk(self, pick: Pick) -> Conversation:
         reply = yield Request((pick.n, 0), START, {"keys": json.dumps(self.seeds)})

@@ -136,7 +136,7 @@ def whole(crawl: Sample, place: Place) -> Ints:
             return gather_evidence(crawl.walks).found
         each = enumerate(product(unread, (Act.WALK, Act.INWARD)), crawl.picks)
         batch = tuple(Pick(n, Node(node), act) for n, (node, act) in each)
-        (talk,) = place.source.talks(batch, {})
+        (talk,) = place.source.start_conversations(batch, {})
         try:
             next(talk)
         except StopIteration as end:

@@ -259,7 +259,7 @@ def _attend(watcher: Watcher, kind: CrawlKind, crawl: Crawling, store: SqlStore,
 
 def _make_seeds(plan: Plan, along: QueryHistory, names: Sequence[Node]) -> Seeds:
     settings, platform = plan.settings, plan.platform
-    look_up, known = not platform.expanded(settings), not platform.look_up
+    look_up, known = not platform.has_complete_authors(settings), not platform.look_up
     return Seeds(
         along.queries,
         names,
@@ -278,7 +278,7 @@ def _make_source(plan: Plan, queries: list[str], store: SqlStore, now: Callable[
     A sample judges who is read.
     """
     ahead = LookAhead(store, plan.accounts, now)
-    source = plan.platform.source(replace(plan.terms, ahead=ahead), queries, now())
+    source = plan.platform.make_source(replace(plan.terms, ahead=ahead), queries, now())
     if (judges := plan.kind.predicates(plan.settings)) is not None:
         source = FocusedSource(source, *judges)
     return SkipForgottenSource(ExcludingSource(source, plan.accounts)), ahead
@@ -295,7 +295,7 @@ def _make_planner(plan: Plan, allowed: CampaignAccess, member: Membership) -> Wi
 
 def make_wire(plan: Plan, allowed: CampaignAccess, now: Callable[[], float]) -> Wired:
     """Return the wire of a campaign, with its tokens; `now` is the clock."""
-    wire = plan.platform.wire(plan.terms, Keys(allowed.secrets, make_state_folder), now)
+    wire = plan.platform.make_wire(plan.terms, Keys(allowed.secrets, make_state_folder), now)
     name = plan.platform.facts.name
     return GuardedWire(wire, name, now) if PLATFORMS.is_added(name) else wire
 

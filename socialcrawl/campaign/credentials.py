@@ -80,10 +80,10 @@ def open_access(
         StoreError: another process uses one of them.
     """
     platform = platform_of(settings)
-    wanted = platform.credentials(settings)
+    wanted = platform.list_credentials(settings)
     secrets = {credential.name: read_token(env) for credential, env in wanted if env is not None}
     check_distinct(secrets)
-    platform.admits(settings, base, secrets)
+    platform.check_tokens(settings, base, secrets)
     credentials = tuple(credential for credential, _ in wanted)
     if not lease:
         return CampaignAccess(credentials, secrets)
@@ -118,5 +118,5 @@ def mark_tokens(platform: Platform, base: str, tokens: Mapping[str, Secret]) -> 
         tokens: by the names of their credentials; "" for who asks without one.
     """
     marks = {name: make_token_mark(base, token) for name, token in tokens.items()}
-    applications = {platform.application(token) for token in tokens.values() if token} - {""}
+    applications = {platform.find_application(token) for token in tokens.values() if token} - {""}
     return marks, frozenset([*marks.values(), *(make_token_mark(base, ("application", one)) for one in applications)])

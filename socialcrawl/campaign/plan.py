@@ -71,10 +71,10 @@ class Plan:
         usual: dict[str, Any] = {
             "policy": self.policy,
             "roles": roles,
-            "kinds": tuple(credential.kind for credential, _ in self.platform.credentials(settings)),
+            "kinds": tuple(credential.kind for credential, _ in self.platform.list_credentials(settings)),
             "queries": len(self.queries),
             "search_pages": settings.seeds.search_pages,
-            "expanded": self.platform.expanded(settings),
+            "expanded": self.platform.has_complete_authors(settings),
             "usernames": len({name.lower() for name in self.usernames}),
             "most_found": settings.seeds.most,
             "pages_per_user": settings.source.pages_per_user,
@@ -99,7 +99,7 @@ class Plan:
     @property
     def timeline(self) -> str:
         """The endpoint that most requests go to."""
-        return self.platform.timeline(self.settings, self.base)
+        return self.platform.get_timeline(self.settings, self.base)
 
     @property
     def terms(self) -> Terms:
@@ -128,7 +128,7 @@ class Plan:
         platform = self.platform
         for keyword in dict.fromkeys(self.topic.keywords) if self.queries else ():
             alone = replace(self.topic, keywords=[keyword], patterns=[], languages=[])
-            if keyword.endswith("*") and (searched := platform.queries(self.settings, alone)):
+            if keyword.endswith("*") and (searched := platform.list_queries(self.settings, alone)):
                 yield (
                     f"[topic] keywords: {keyword!r} counts whatever begins so, but {platform.title} cannot search "
                     f"prefixes: it is asked for {searched[0]} alone. To search more, list the words in full too."
@@ -188,11 +188,11 @@ def make_plan(settings: Settings) -> Plan:
     platform = platform_of(settings)
     _complete(table, platform)
     base = settings.source.base_url or table.base_url
-    platform.fits(settings, base)
+    platform.check_settings(settings, base)
     _check_encryption(settings, platform, base)
     usernames = _list_usernames(settings, platform)
     begins = not kind_of(settings).dataset
-    queries = platform.queries(settings, topic) if begins else []
+    queries = platform.list_queries(settings, topic) if begins else []
     if begins and not queries and not usernames:
         wanted = "name keywords under [topic] to search for, or" if settings.seeds.search else "set search = true or"
         search = f"{wanted} " if platform.searches else ""
@@ -267,7 +267,7 @@ def _check_encryption(settings: Settings, platform: Platform, base: str) -> None
 
 def _sends_unencrypted(settings: Settings, platform: Platform, base: str) -> bool:
     """Return whether a token is sent without TLS to another machine; a private network is one of others too."""
-    signed = any(variables is not None for _, variables in platform.credentials(settings))
+    signed = any(variables is not None for _, variables in platform.list_credentials(settings))
     return signed and urlsplit(base).scheme != "https" and not is_loopback(base)
 
 
@@ -311,4 +311,4 @@ def _make_caps(settings: Settings) -> Caps:
 
 def _list_usernames(settings: Settings, platform: Platform) -> list[str]:
     file = settings.seeds.file
-    return platform.names([*settings.seeds.usernames, *(read_usernames(file) if file is not None else ())])
+    return platform.parse_names([*settings.seeds.usernames, *(read_usernames(file) if file is not None else ())])

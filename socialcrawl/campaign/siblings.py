@@ -133,7 +133,7 @@ def _identify_settings(settings: str) -> tuple[Platform, str, list[tuple[str, Va
     return (
         platform,
         _find_server(settings_then),
-        [(one.name, variables) for one, variables in platform.credentials(settings_then)],
+        [(one.name, variables) for one, variables in platform.list_credentials(settings_then)],
     )
 
 

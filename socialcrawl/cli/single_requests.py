@@ -36,7 +36,7 @@ def find_meters(plan: Plan) -> Meters:
     Raises:
         SettingsError: the platform tells neither.
     """
-    meters = plan.platform.meters(plan.settings, plan.policy)
+    meters = plan.platform.make_meters(plan.settings, plan.policy)
     if meters is None:
         raise SettingsError(f"{plan.platform.title} counts nothing for us, nor charges anything: only X does.")
     return meters

@@ -323,5 +323,5 @@ def remember_seeds(
         queries: its searches; none where nobody looks at what is searched next.
     """
     asked = platform_of(settings)
-    look_up = not asked.expanded(settings)
+    look_up = not asked.has_complete_authors(settings)
     return Seeds(queries, names, settings.seeds.most, look_up=look_up, topics=topics, known=not asked.look_up)

@@ -2,7 +2,7 @@
 
     decide    crawl.choose     which nodes next? (Wait and Stop are answers too)
     remember  store.open       before anything is sent
-    converse  source.talks     picks become conversations
+    converse  source.start_conversations: picks become conversations
     may we?   planner.take     windows, back-off, budgets
     remember  store.reserve    the slot and its dearest price, then send
     send      wire.send        the network: the only thing that runs in the pool
@@ -117,7 +117,7 @@ class _BatchRun:
 
     def _collect_outcomes(self) -> list[Outcome] | Wait | Stop:
         accounts = self.parts.store.accounts([pick.node for pick in self.batch])
-        for conversation in self.parts.source.talks(self.batch, accounts):
+        for conversation in self.parts.source.start_conversations(self.batch, accounts):
             self._go_on(conversation, None)
         while self.ready or self.flying:
             pause = None if self.halt else self._send()

@@ -237,7 +237,7 @@ class Source(Protocol):
     def width(self, act: Act) -> int:
         """Return how many picks one request can answer: 100 for a look-up of users, 1 for a timeline."""
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
+    def start_conversations(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """Return the conversations that answer `batch`; `accounts` says how the platform calls its nodes."""
 
     def mark(self, at: float) -> str:

@@ -60,13 +60,13 @@ class CellAccounts:
 
     def _find_names(self, names: Sequence[str]) -> list[Who | str]:
         try:
-            return [self._make_account(name) for name in self._platform.names(names)]
+            return [self._make_account(name) for name in self._platform.parse_names(names)]
         except SettingsError:
             return [self._find_one(name) for name in names]
 
     def _find_one(self, name: str) -> Who | str:
         try:
-            return self._make_account(*self._platform.names([name]))
+            return self._make_account(*self._platform.parse_names([name]))
         except SettingsError as error:
             return str(error).replace(CLUE, "").removesuffix(".")
 

@@ -119,18 +119,18 @@ class Platform(ABC):
         """What sentences call it."""
         return self.facts.title
 
-    def expanded(self, settings: Settings) -> bool:
+    def has_complete_authors(self, settings: Settings) -> bool:
         """Return whether searches bring all that is needed of the authors; else they are looked up."""
         del settings
         return True
 
-    def credentials(self, settings: Settings) -> list[tuple[Credential, Variables | None]]:
+    def list_credentials(self, settings: Settings) -> list[tuple[Credential, Variables | None]]:
         """Return the credentials that a campaign asks with, and the environment variables that hold them."""
         del settings
         return [(Credential(PUBLIC, PUBLIC), None)]
 
     @abstractmethod
-    def names(self, given: Sequence[str]) -> list[str]:
+    def parse_names(self, given: Sequence[str]) -> list[str]:
         """Return accounts as the platform names them, of how a person does.
 
         Raises:
@@ -143,19 +143,19 @@ class Platform(ABC):
         Raises:
             SettingsError: it is none.
         """
-        (name,) = self.names([given])
+        (name,) = self.parse_names([given])
         return name
 
     def normalize(self, given: str) -> str:
         """Return how databases spell the name or id of an account or a post, whatever it is."""
         return given
 
-    def queries(self, settings: Settings, topic: Topic) -> list[str]:
+    def list_queries(self, settings: Settings, topic: Topic) -> list[str]:
         """Return the searches that a campaign begins with."""
         del settings, topic
         return []
 
-    def fits(self, settings: Settings, base: str) -> None:
+    def check_settings(self, settings: Settings, base: str) -> None:
         """Check that the settings are such as the platform needs.
 
         Raises:
@@ -163,7 +163,7 @@ class Platform(ABC):
         """
         del settings, base
 
-    def admits(self, settings: Settings, base: str, secrets: Mapping[str, Secret]) -> None:
+    def check_tokens(self, settings: Settings, base: str, secrets: Mapping[str, Secret]) -> None:
         """Check that the platform's terms allow these tokens together, by the names of their credentials.
 
         Raises:
@@ -171,33 +171,33 @@ class Platform(ABC):
         """
         del settings, base, secrets
 
-    def application(self, secret: Secret) -> str:
+    def find_application(self, secret: Secret) -> str:
         """Return what a token says of the application that it belongs to, whose tokens have one bill; "": nothing."""
         del secret
         return ""
 
     @abstractmethod
-    def timeline(self, settings: Settings, base: str) -> str:
+    def get_timeline(self, settings: Settings, base: str) -> str:
         """Return the endpoint that most requests go to, with its host where there are many."""
 
     @abstractmethod
-    def source(self, terms: Terms, queries: Sequence[str], now: float) -> Source:
+    def make_source(self, terms: Terms, queries: Sequence[str], now: float) -> Source:
         """Return the platform as conversations."""
 
     @abstractmethod
-    def wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> Wired:
+    def make_wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> Wired:
         """Return the wire to the platform."""
 
     @abstractmethod
-    def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request | None:
+    def make_probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request | None:
         """Return the smallest request that tells whether everything works; None where nobody is named to ask."""
 
-    def meters(self, settings: Settings, policy: Policy) -> "Meters | None":
+    def make_meters(self, settings: Settings, policy: Policy) -> "Meters | None":
         """Return what asks the platform how many posts it counts and has billed; None where it tells neither."""
         del settings, policy
         return None
 
-    def rules_reader(self, wire: Wired) -> "Callable[[], InstanceRules] | None":
+    def make_rules_reader(self, wire: Wired) -> "Callable[[], InstanceRules] | None":
         """Return what reads the rules of the server behind `wire`, in two requests; None where servers have none."""
         del wire
         return None

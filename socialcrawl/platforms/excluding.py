@@ -60,14 +60,14 @@ class ExcludingSource:
         """See `protocols.Source.width`."""
         return self.source.width(act)
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
-        """See `protocols.Source.talks`."""
+    def start_conversations(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
+        """See `protocols.Source.start_conversations`."""
         out = {pick.n for pick in batch if pick.act in ACTS and self._is_excluded(accounts.get(pick.node))}
         if not out:
-            return self.source.talks(batch, accounts)
+            return self.source.start_conversations(batch, accounts)
         left = tuple(pick for pick in batch if pick.n not in out)
         silent = _skip_picks(tuple(pick for pick in batch if pick.n in out))
-        return [silent, *(self.source.talks(left, accounts) if left else ())]
+        return [silent, *(self.source.start_conversations(left, accounts) if left else ())]
 
     def mark(self, at: float) -> str:
         """See `protocols.Source.mark`."""

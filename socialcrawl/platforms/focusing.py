@@ -89,10 +89,10 @@ class FocusedSource:
         """See `protocols.Source.width`."""
         return self.source.width(act)
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
-        """See `protocols.Source.talks`."""
+    def start_conversations(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
+        """See `protocols.Source.start_conversations`."""
         walks = {pick.n: pick for pick in batch if pick.act == Act.WALK}
-        talks = self.source.talks(batch, accounts)
+        talks = self.source.start_conversations(batch, accounts)
         return [self._judge_walks(conversation, walks, accounts) for conversation in talks] if walks else talks
 
     def mark(self, at: float) -> str:

@@ -87,9 +87,11 @@ def _check_template(platform: Platform) -> None:
 def check_names(case: PlatformCase) -> None:
     """Check that names are spelled one way, and that words that are no names are refused by a SettingsError."""
     platform = case.platform
-    names = platform.names(list(case.names))
+    names = platform.parse_names(list(case.names))
     assert len(names) == len(case.names), f"names({list(case.names)}) returns {len(names)} names."
-    assert platform.names(names) == names, f"names({names}) returns {platform.names(names)}: a name must stay as it is."
+    assert platform.parse_names(names) == names, (
+        f"names({names}) returns {platform.parse_names(names)}: a name must stay as it is."
+    )
     for name in names:
         spelled = platform.normalize(name)
         assert platform.normalize(spelled) == spelled, (
@@ -97,7 +99,7 @@ def check_names(case: PlatformCase) -> None:
         )
     for word in ("", " ", "@", "a b", "\x00", "é" * 300, "http://[::1", "'; --"):
         try:
-            found = platform.names([word])
+            found = platform.parse_names([word])
         except SettingsError:
             continue
         assert isinstance(found, list), f"names([{word!r}]) returns {found!r}, neither a list nor a SettingsError."
@@ -117,21 +119,21 @@ def check_source(case: PlatformCase) -> None:
 
 
 def _make_source(plan: Plan) -> Source:
-    return plan.platform.source(plan.terms, ["tea"], AT)
+    return plan.platform.make_source(plan.terms, ["tea"], AT)
 
 
 def _converse(
     source: Source, case: PlatformCase, act: Act, kinds: Sequence[ReplyKind], cursor: str | None
 ) -> list[tuple[Any, ...]]:
     """Return the requests and outcomes of the conversations for a few picks."""
-    name = case.platform.names(list(case.names))[0]
+    name = case.platform.parse_names(list(case.names))[0]
     width = source.width(act)
     assert width >= 1, f"source.width({act!s}) is {width}: it needs to be at least 1."
     nodes = [Node(-1)] if act == Act.SEARCH else [Node(7), Node(8)]
     batch = tuple(Pick(40 + i, node, act) for i, node in enumerate(nodes))
     told: list[tuple[Any, ...]] = []
     outcomes: dict[int, Outcome] = {}
-    for conversation in source.talks(batch, {node: Who(case.identifier or name, name) for node in nodes}):
+    for conversation in source.start_conversations(batch, {node: Who(case.identifier or name, name) for node in nodes}):
         outcomes |= _finish(conversation, batch, kinds, cursor, told)
     assert sorted(outcomes) == [pick.n for pick in batch], (
         f"The conversations of {act} tell of the picks {sorted(outcomes)}, not of {[pick.n for pick in batch]}."
@@ -186,12 +188,12 @@ def check_wire(case: PlatformCase) -> None:
 
 def _check_reply(case: PlatformCase, url: str, what: str) -> None:
     plan = case.make_plan(url)
-    credentials = case.platform.credentials(plan.settings)
+    credentials = case.platform.list_credentials(plan.settings)
     secrets = {credential.name: "a-token" for credential, variables in credentials if variables is not None}
-    request = case.platform.probe(plan.terms, plan.queries or ["tea"], plan.usernames)
+    request = case.platform.make_probe(plan.terms, plan.queries or ["tea"], plan.usernames)
     assert request is not None, "probe returns None although accounts are named."
     with TemporaryDirectory() as folder:
-        wire = case.platform.wire(plan.terms, Keys(secrets, lambda: Path(folder)), lambda: AT)
+        wire = case.platform.make_wire(plan.terms, Keys(secrets, lambda: Path(folder)), lambda: AT)
         try:
             reply = GuardedWire(wire, case.platform.facts.name, lambda: AT).send(
                 Grant(request, credentials[0][0].name, AT)

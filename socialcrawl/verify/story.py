@@ -51,7 +51,7 @@ class SettingsStage:
         prices = load_policy(self.settings.source.platform)
         base = self.settings.source.base_url or prices.base_url
         terms = Terms(self.settings, make_topic(self.settings), prices, base)
-        return platform_of(self.settings).source(terms, [], 0.0).mark
+        return platform_of(self.settings).make_source(terms, [], 0.0).mark
 
 
 @dataclass(frozen=True, slots=True)

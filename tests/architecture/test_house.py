@@ -668,7 +668,7 @@ def is_in_library(parts):
 def test_a_dotted_name_in_a_docstring_that_leads_nowhere_is_found():
     source = """
 def f():
-    '''Return `platforms.base.Platform`, as `Platform.wire(...)` or `protocols.Store.held` say.
+    '''Return `platforms.base.Platform`, as `Platform.make_wire(...)` or `protocols.Store.held` say.
 
     `np.sum`, `datetime.datetime.now` and `importance.opic` are there, and `sql_store.py` is a file. Neither
     `platforms.platform.Platform`, `Platform.wore(...)`, `draws.NAMES` nor `statistics.sum_up` is.

@@ -59,7 +59,7 @@ class ForumSource:
     def mark(self, at):
         return ""
 
-    def talks(self, batch, accounts):
+    def start_conversations(self, batch, accounts):
         return [self._talk(pick, accounts.get(pick.node)) for pick in batch]
 
     def _talk(self, pick, who):
@@ -116,25 +116,25 @@ class ForumPlatform(Platform):
     full_name = "write the name of a member, in small letters"
     template = Template(str(HERE / "campaign-forum.toml"), "name members", "name members")
 
-    def names(self, given):
+    def parse_names(self, given):
         names = [name.removeprefix("@") for name in given]
         if wrong := next((name for name in names if not re.fullmatch("[a-z]+", name)), None):
             raise SettingsError(f"{wrong!r} is no member of the forum (under [seeds]).")
         return names
 
-    def queries(self, settings, topic):
+    def list_queries(self, settings, topic):
         return list(topic.keywords) if settings.seeds.search else []
 
-    def timeline(self, settings, base):
+    def get_timeline(self, settings, base):
         return MEMBER
 
-    def source(self, terms, queries, now):
+    def make_source(self, terms, queries, now):
         return ForumSource(terms.policy, queries)
 
-    def wire(self, terms, keys, now):
+    def make_wire(self, terms, keys, now):
         return ForumWire(terms.base, terms.topic.hits, now)
 
-    def probe(self, terms, queries, names):
+    def make_probe(self, terms, queries, names):
         return Request((-1, 0), MEMBER, {"name": names[0]}, 1) if names else None
 
 
@@ -502,7 +502,7 @@ print(new == old, new == other)
 
 def test_the_example_of_the_page_on_platforms_is_a_platform():
     page = (Path(__file__).parents[2] / "docs/development/platforms.md").read_text("utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    code, *_ = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     found = {"__file__": __file__}
     exec(compile(code, "platforms.md", "exec"), found)
     assert isinstance(found["forum"], Platform)

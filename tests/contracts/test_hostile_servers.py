@@ -177,7 +177,7 @@ def test_cursors_and_redirections_that_never_end_are_followed_as_often_as_was_al
 
     with server(going_on(platform), platform) as port:
         made, source, who = source_of(platform, port)
-        (talk,) = source.talks((Pick(0, Node(7), "expand"),), {Node(7): who})
+        (talk,) = source.start_conversations((Pick(0, Node(7), "expand"),), {Node(7): who})
         asked, reply = [], None
         try:
             while len(asked) < 100:

@@ -79,7 +79,7 @@ def test_one_batch_through_the_nine_stages(world):
         store.open(batch)  # 2 remember
         assert look(path, "select count(*) from pick")[0][0] == batch[-1].n + 1
         assert store.unfinished() == batch
-        (talk,) = source.talks(batch, store.accounts([pick.node for pick in batch]))  # 3 talk
+        (talk,) = source.start_conversations(batch, store.accounts([pick.node for pick in batch]))  # 3 talk
         request, outcomes = next(talk), None
         while outcomes is None:
             grant = planner.take(request, now)  # 4 may we?

@@ -84,7 +84,7 @@ def test_the_doctor_shows_the_rules_of_any_platform_that_has_some(tmp_path, monk
         file.write_text(file.read_text("utf-8").replace("[source]", f'[source]\nbase_url = "{mock.url}"'), "utf-8")
         assert "rules" not in seen(file)[1]
         rules = InstanceRules(["Knock first."], {"terms": "https://house.example/terms"})
-        monkeypatch.setattr(BlueskyPlatform, "rules_reader", lambda platform, wire: lambda: rules)
+        monkeypatch.setattr(BlueskyPlatform, "make_rules_reader", lambda platform, wire: lambda: rules)
         _, told = seen(file)
     assert "and two for the rules of the instance" in told
     assert "1. Knock first." in told

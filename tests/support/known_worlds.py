@@ -91,7 +91,7 @@ class KnownSource:
     def width(self, act):
         return 1
 
-    def talks(self, batch, accounts):
+    def start_conversations(self, batch, accounts):
         return [self._talk(pick) for pick in batch]
 
     def _talk(self, pick):

@@ -110,12 +110,12 @@ class Asking:
         self.store.open(batch)
         accounts = self.store.accounts([pick.node for pick in batch])
         begun, found = len(self.told), {}
-        for talk in self.source.talks(batch, accounts):
+        for talk in self.source.start_conversations(batch, accounts):
             found |= carried(talk, self._send)
         kept = {request.key: reply for request, reply in self.told[begun:]}
         assert len(kept) == len(self.told) - begun, "two requests have one key"
         again = {}
-        for talk in self.source.talks(batch, accounts):
+        for talk in self.source.start_conversations(batch, accounts):
             again |= carried(talk, lambda request: kept[request.key])
         assert list(map(shown, again.values())) == list(map(shown, found.values()))
         return found

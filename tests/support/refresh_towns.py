@@ -107,11 +107,11 @@ class Narrow(XSource):
     def width(self, act):
         return WIDTH if act == "probe" else super().width(act)
 
-    def talks(self, batch, accounts):
+    def start_conversations(self, batch, accounts):
         return [
             talk
             for i in range(0, len(batch), WIDTH)
-            for talk in super(Narrow, self).talks(batch[i : i + WIDTH], accounts)
+            for talk in super(Narrow, self).start_conversations(batch[i : i + WIDTH], accounts)
         ]
 
 

@@ -39,7 +39,7 @@ class Recording:
 def ask(source, wire, key):
     """The outcome of one node, its targets by name (a dictionary name -> alpha), and the requests it took."""
     store, pick = MemoryStore(), Pick(0, Node(0), "expand")
-    (talk,) = source.talks((pick,), {Node(0): Who(key, None)})
+    (talk,) = source.start_conversations((pick,), {Node(0): Who(key, None)})
     requests = []
     try:
         request = next(talk)

@@ -104,7 +104,7 @@ def seen(crawl: Sample, size: int) -> Floats:
 class Searching(KnownGraphSource):
     """A known graph whose platform also finds who links to a node, the first 100 of them."""
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
+    def start_conversations(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """A conversation a pick."""
         return [self._found(pick) if pick.act == "inward" else self._read_node(pick) for pick in batch]
 

@@ -68,10 +68,10 @@ def test_a_search_finds_the_authors_of_posts():
         plan = CASE.make_plan(server.url)
         status, found = server.answer("/search?q=Tea&page=1")
         assert (status, {post["by"] for post in found["posts"]}) == (200, {"ann", "bea", "dan"})
-        assert forum.queries(plan.settings.model_copy(update={"seeds": plan.settings.seeds.model_copy(
+        assert forum.list_queries(plan.settings.model_copy(update={"seeds": plan.settings.seeds.model_copy(
             update={"search": True})}), plan.topic) == ["tea"]  # fmt: skip
 
 
 def test_a_word_that_is_no_name_is_refused_with_what_to_write():
     with pytest.raises(SettingsError, match="'Ann!' is no member of the forum: use letters, digits and _"):
-        forum.names(["Ann!"])
+        forum.parse_names(["Ann!"])

@@ -205,7 +205,7 @@ def _list_variables(settings: Settings) -> Iterator[str]:
 
 def _send_request(plan: Plan, clock: SystemClock) -> Iterator[DoctorCheck]:
     """Yield one search of ten posts, as a campaign would ask."""
-    request = plan.platform.probe(plan.terms, plan.queries, plan.usernames)
+    request = plan.platform.make_probe(plan.terms, plan.queries, plan.usernames)
     if request is None:
         yield DoctorCheck(NOTE, "request", "left out: the campaign file names no page to ask for")
         return
@@ -214,7 +214,7 @@ def _send_request(plan: Plan, clock: SystemClock) -> Iterator[DoctorCheck]:
             credential = find_admitted(allowed, plan.policy, request.endpoint)
             free = "costs nothing on this machine" if plan.policy.is_billed else "costs nothing"
             costs = f"may cost {format_dollars(request.most)}" if plan.billed else free
-            read_rules = plan.platform.rules_reader(wire)
+            read_rules = plan.platform.make_rules_reader(wire)
             more = ", and two for the rules of the instance" if read_rules else ""
             what = f"one request to {request.endpoint}{more}, outside of the campaign's ledger"
             yield DoctorCheck(NOTE, "request", f"{what}, {costs}")

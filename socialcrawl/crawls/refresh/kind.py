@@ -61,7 +61,7 @@ sample of it, except for the ones that were drawn by lot."""
         return {
             "tests": True,
             "learning": (max(refresh.check, refresh.z), refresh.check + refresh.z),
-            "latest": roles.latest and platform.expanded(settings) and not exists,
+            "latest": roles.latest and platform.has_complete_authors(settings) and not exists,
             "roles": replace(roles, last="") if exists else roles,
         }
 

@@ -52,26 +52,26 @@ class BlueskyPlatform(Platform):
         "edit it",
     )
 
-    def credentials(self, settings: Settings) -> list[tuple[Credential, Variables | None]]:
-        """See `Platform.credentials`."""
+    def list_credentials(self, settings: Settings) -> list[tuple[Credential, Variables | None]]:
+        """See `Platform.list_credentials`."""
         variable = settings.source.variable
         return [(Credential(ONLY, "user"), variable) if variable else (Credential(PUBLIC, PUBLIC), None)]
 
-    def names(self, given: Sequence[str]) -> list[str]:
-        """See `Platform.names`: handles, in lower case, and DIDs; also as the addresses of their pages."""
+    def parse_names(self, given: Sequence[str]) -> list[str]:
+        """See `Platform.parse_names`: handles, in lower case, and DIDs; also as the addresses of their pages."""
         return [_parse_name(one) for one in given]
 
     def identify(self, given: str) -> str:
         """See `Platform.identify`: compliance files have ids that are numbers."""
         return given if given.isdecimal() else super().identify(given)
 
-    def queries(self, settings: Settings, topic: Topic) -> list[str]:
-        """See `Platform.queries`: one for each keyword, as there is no OR; then the lists."""
+    def list_queries(self, settings: Settings, topic: Topic) -> list[str]:
+        """See `Platform.list_queries`: one for each keyword, as there is no OR; then the lists."""
         words = dict.fromkeys(filter(None, map(_write_term, topic.keywords))) if settings.seeds.search else ()
         return [*words, *dict.fromkeys(f"{LIST}{_parse_list(address)}" for address in settings.seeds.lists)]
 
-    def fits(self, settings: Settings, base: str) -> None:
-        """See `Platform.fits`."""
+    def check_settings(self, settings: Settings, base: str) -> None:
+        """See `Platform.check_settings`."""
         if bool(settings.source.identifier) != bool(settings.source.variable):
             raise SettingsError(
                 "To sign in at Bluesky, name both under [source]: identifier, the handle of the account, and "
@@ -81,12 +81,12 @@ class BlueskyPlatform(Platform):
         for address in settings.seeds.lists:
             _parse_list(address)
 
-    def timeline(self, settings: Settings, base: str) -> str:
-        """See `Platform.timeline`."""
+    def get_timeline(self, settings: Settings, base: str) -> str:
+        """See `Platform.get_timeline`."""
         return FEED
 
-    def source(self, terms: Terms, queries: Sequence[str], now: float) -> Source:
-        """See `Platform.source`."""
+    def make_source(self, terms: Terms, queries: Sequence[str], now: float) -> Source:
+        """See `Platform.make_source`."""
         pages = terms.settings.source.pages_per_user
         return BlueskySource(
             terms.policy,
@@ -102,8 +102,8 @@ class BlueskyPlatform(Platform):
             ahead=terms.ahead,
         )
 
-    def wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "BlueskyWire":
-        """See `Platform.wire`: with a session where there is a password."""
+    def make_wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "BlueskyWire":
+        """See `Platform.make_wire`: with a session where there is a password."""
         from socialcrawl.platforms.bluesky.session import Session, find_sign_in_server  # noqa: PLC0415 - plans are made without httpx
         from socialcrawl.platforms.bluesky.wire import BlueskyWire  # noqa: PLC0415 - as above
 
@@ -135,8 +135,8 @@ class BlueskyPlatform(Platform):
             deadline=source.deadline,
         )
 
-    def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:
-        """See `Platform.probe`: the profile of the first account, or else a search for ten posts."""
+    def make_probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:
+        """See `Platform.make_probe`: the profile of the first account, or else a search for ten posts."""
         if names:
             return Request((-1, 0), PROFILES, {"ids" if names[0].startswith("did:") else "usernames": names[0]}, 1)
         query = next((query for query in queries if not query.startswith(LIST)), "") or "hello"

@@ -119,7 +119,7 @@ class BlueskySource:
         """Return 25 for look-ups and probes (accounts), 1 for everything else."""
         return LOOK_UP if act in TOGETHER else 1
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
+    def start_conversations(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """Return one conversation a feed or search, one for each 25 accounts to look up or to probe."""
         crowds = iter(self._list_crowds([pick for pick in batch if pick.act in READ], accounts))
         made = []

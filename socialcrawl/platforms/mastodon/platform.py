@@ -57,15 +57,15 @@ class MastodonPlatform(Platform):
         'instances whose accounts are asked there: ["fosstodon.org", "*.example"]; [] is all of the dataset',
     )
 
-    def credentials(self, settings: Settings) -> list[tuple[Credential, Variables | None]]:
-        """See `Platform.credentials`: a token is of one instance, the others are asked without."""
+    def list_credentials(self, settings: Settings) -> list[tuple[Credential, Variables | None]]:
+        """See `Platform.list_credentials`: a token is of one instance, the others are asked without."""
         variable, public = settings.source.variable, (Credential(PUBLIC, PUBLIC), None)
         if not variable:
             return [public]
         return [(Credential(ONLY, "user", find_home(settings)), variable), public]
 
-    def names(self, given: Sequence[str]) -> list[str]:
-        """See `Platform.names`: name@domain; also as the addresses of their pages."""
+    def parse_names(self, given: Sequence[str]) -> list[str]:
+        """See `Platform.parse_names`: name@domain; also as the addresses of their pages."""
         names = [naming.complete_name(_parse_page_address(name) or name, "") for name in given]
         for name, original in zip(names, given, strict=True):
             if not naming.is_legal(name):
@@ -75,13 +75,13 @@ class MastodonPlatform(Platform):
                 )
         return names
 
-    def queries(self, settings: Settings, topic: Topic) -> list[str]:
-        """See `Platform.queries`: one for each keyword, looked for as a hashtag too; names and links need a token."""
+    def list_queries(self, settings: Settings, topic: Topic) -> list[str]:
+        """See `Platform.list_queries`: one for each keyword, also as a hashtag; names and links need a token."""
         words = [" ".join(word.rstrip("*").split()) for word in topic.keywords] if settings.seeds.search else []
         return [word for word in dict.fromkeys(words) if word and (settings.source.variable or not is_plain(word))]
 
-    def fits(self, settings: Settings, base: str) -> None:
-        """See `Platform.fits`: who is asked has to know whom to write to."""
+    def check_settings(self, settings: Settings, base: str) -> None:
+        """See `Platform.check_settings`: who is asked has to know whom to write to."""
         source = settings.source
         if source.tokens:
             raise SettingsError("[source] tokens are X's: on Mastodon name one variable, token_env.")
@@ -104,12 +104,12 @@ class MastodonPlatform(Platform):
                 '"mailto:me@example.org" or a page about your project. It is sent in the User-Agent.'
             )
 
-    def timeline(self, settings: Settings, base: str) -> str:
-        """See `Platform.timeline`: on the campaign's own instance."""
+    def get_timeline(self, settings: Settings, base: str) -> str:
+        """See `Platform.get_timeline`: on the campaign's own instance."""
         return f"{find_home(settings)}{STATUSES}"
 
-    def source(self, terms: Terms, queries: Sequence[str], now: float) -> Source:
-        """See `Platform.source`."""
+    def make_source(self, terms: Terms, queries: Sequence[str], now: float) -> Source:
+        """See `Platform.make_source`."""
         source, pages = terms.settings.source, terms.settings.source.pages_per_user
         return MastodonSource(
             terms.policy,
@@ -128,8 +128,8 @@ class MastodonPlatform(Platform):
             redirects=terms.activity is not None and terms.activity.redirects,
         )
 
-    def wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "MastodonWire":
-        """See `Platform.wire`."""
+    def make_wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "MastodonWire":
+        """See `Platform.make_wire`."""
         from socialcrawl.platforms.mastodon.wire import MastodonWire  # noqa: PLC0415 - plans are made without httpx
 
         source = terms.settings.source
@@ -146,16 +146,16 @@ class MastodonPlatform(Platform):
             whole=source.keep_answers,
         )
 
-    def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:
-        """See `Platform.probe`: the first account, or else ten posts with a hashtag."""
+    def make_probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:
+        """See `Platform.make_probe`: the first account, or else ten posts with a hashtag."""
         own = find_home(terms.settings)
         if names:
             return Request((-1, 0), f"{own}{LOOK_UP}", {"acct": names[0]}, 1)
         word = next(filter(None, map(find_hashtag, queries)), "mastodon")
         return Request((-1, 0), f"{own}{TAG}", {"hashtag": word, "limit": "10"}, 1)
 
-    def rules_reader(self, wire: Wired) -> "Callable[[], InstanceRules] | None":
-        """See `Platform.rules_reader`: each instance has its own."""
+    def make_rules_reader(self, wire: Wired) -> "Callable[[], InstanceRules] | None":
+        """See `Platform.make_rules_reader`: each instance has its own."""
         from socialcrawl.platforms.mastodon.wire import MastodonWire  # noqa: PLC0415 - plans are made without httpx
 
         return wire.read_about if isinstance(wire, MastodonWire) else None

@@ -107,7 +107,7 @@ class MastodonSource:
         """Return one node in everything; 0: who mentions an account is not to be asked."""
         return 0 if act == Act.INWARD else 1
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
+    def start_conversations(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """Return one conversation a pick."""
         return [self._search(p) if p.act == Act.SEARCH else self._read_account(p, accounts[p.node]) for p in batch]
 

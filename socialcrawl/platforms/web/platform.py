@@ -39,8 +39,8 @@ class WebPlatform(Platform):
         'hosts that are asked, and no others: ["example.org", "*.example.com"]; [] is all of the dataset',
     )
 
-    def names(self, given: Sequence[str]) -> list[str]:
-        """See `Platform.names`: addresses, in the one form that they have."""
+    def parse_names(self, given: Sequence[str]) -> list[str]:
+        """See `Platform.parse_names`: addresses, in the one form that they have."""
         found = []
         for name in given:
             if _names_user(name):
@@ -59,8 +59,8 @@ class WebPlatform(Platform):
         """See `Platform.normalize`: the one form of an address."""
         return normalize_url(given) or given
 
-    def fits(self, settings: Settings, base: str) -> None:
-        """See `Platform.fits`: who is asked has to know whom to write to."""
+    def check_settings(self, settings: Settings, base: str) -> None:
+        """See `Platform.check_settings`: who is asked has to know whom to write to."""
         source = settings.source
         if source.token_env or source.tokens or source.identifier:
             raise SettingsError("Pages of the web are asked for without a token: remove token_env, tokens, identifier.")
@@ -76,12 +76,12 @@ class WebPlatform(Platform):
                 'as "mailto:me@example.org" or a page about your project. It is sent in the User-Agent.'
             )
 
-    def timeline(self, settings: Settings, base: str) -> str:
-        """See `Platform.timeline`: any page, on a host of its own."""
+    def get_timeline(self, settings: Settings, base: str) -> str:
+        """See `Platform.get_timeline`: any page, on a host of its own."""
         return ANY
 
-    def source(self, terms: Terms, queries: Sequence[str], now: float) -> Source:
-        """See `Platform.source`."""
+    def make_source(self, terms: Terms, queries: Sequence[str], now: float) -> Source:
+        """See `Platform.make_source`."""
         source = terms.settings.source
         rule = terms.activity or Activity()
         return WebSource(
@@ -94,8 +94,8 @@ class WebPlatform(Platform):
             soft=rule.soft,
         )
 
-    def wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "WebWire":
-        """See `Platform.wire`."""
+    def make_wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "WebWire":
+        """See `Platform.make_wire`."""
         from socialcrawl.platforms.web.wire import WebWire  # noqa: PLC0415 - plans are made without httpx
 
         source = terms.settings.source
@@ -110,8 +110,8 @@ class WebPlatform(Platform):
             whole=source.keep_answers,
         )
 
-    def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request | None:
-        """See `Platform.probe`: the robots.txt of the first page's host."""
+    def make_probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request | None:
+        """See `Platform.make_probe`: the robots.txt of the first page's host."""
         if not names:
             return None
         return Request((-1, 0), f"{find_server(names[0])}{ROBOTS}", {"url": make_robots_url(names[0])})

@@ -70,7 +70,7 @@ class WebSource:
         """Return one page a request; 0: who links to a page is not to be asked."""
         return 0 if act == Act.INWARD else 1
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
+    def start_conversations(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """Return one conversation a page."""
         return [self._visit_page(pick, accounts[pick.node]) for pick in batch]
 

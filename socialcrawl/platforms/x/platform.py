@@ -65,18 +65,18 @@ class XPlatform(Platform):
     entities = ENTITIES
     template = Template("campaign.toml", "edit it, export X_BEARER_TOKEN", "edit it, export X_BEARER_TOKEN")
 
-    def expanded(self, settings: Settings) -> bool:
-        """See `Platform.expanded`: the newer vocabulary names authors by an expansion."""
+    def has_complete_authors(self, settings: Settings) -> bool:
+        """See `Platform.has_complete_authors`: the newer vocabulary names authors by an expansion."""
         return bool(find_vocabulary(settings.source.vocabulary).search)
 
-    def credentials(self, settings: Settings) -> list[tuple[Credential, Variables | None]]:
-        """See `Platform.credentials`."""
+    def list_credentials(self, settings: Settings) -> list[tuple[Credential, Variables | None]]:
+        """See `Platform.list_credentials`."""
         source = settings.source
         given = [(Credential(token.name, token.speaks), token.env) for token in source.tokens]
         return [*given] or [(Credential(ONLY), source.variable)]
 
-    def names(self, given: Sequence[str]) -> list[str]:
-        """See `Platform.names`."""
+    def parse_names(self, given: Sequence[str]) -> list[str]:
+        """See `Platform.parse_names`."""
         names = [name.strip().removeprefix("@") for name in given]
         for name in names:
             if not name.isascii() or not name.replace("_", "a").isalnum() or len(name) > 15:
@@ -85,12 +85,12 @@ class XPlatform(Platform):
                 )
         return names
 
-    def queries(self, settings: Settings, topic: Topic) -> list[str]:
-        """See `Platform.queries`."""
+    def list_queries(self, settings: Settings, topic: Topic) -> list[str]:
+        """See `Platform.list_queries`."""
         return topic.build_queries() if settings.seeds.search else []
 
-    def fits(self, settings: Settings, base: str) -> None:
-        """See `Platform.fits`."""
+    def check_settings(self, settings: Settings, base: str) -> None:
+        """See `Platform.check_settings`."""
         for name in (*settings.accounts.exclude, *settings.accounts.include):
             if not PATTERN.fullmatch(name.strip()):
                 raise SettingsError(
@@ -101,24 +101,24 @@ class XPlatform(Platform):
         if settings.source.identifier:
             raise SettingsError("[source] identifier is for signing in to Bluesky: on X a token says who asks.")
 
-    def admits(self, settings: Settings, base: str, secrets: Mapping[str, Secret]) -> None:
-        """See `Platform.admits`: those of one application; on this machine, where a mock answers, all."""
+    def check_tokens(self, settings: Settings, base: str, secrets: Mapping[str, Secret]) -> None:
+        """See `Platform.check_tokens`: those of one application; on this machine, where a mock answers, all."""
         if not is_loopback(base):
             named = {
-                one.name: env if isinstance(env, str) else env[0] for one, env in self.credentials(settings) if env
+                one.name: env if isinstance(env, str) else env[0] for one, env in self.list_credentials(settings) if env
             }
             check_applications(secrets, settings.source.applications, named)
 
-    def application(self, secret: Secret) -> str:
-        """See `Platform.application`."""
+    def find_application(self, secret: Secret) -> str:
+        """See `Platform.find_application`."""
         return find_application(secret)
 
-    def timeline(self, settings: Settings, base: str) -> str:
-        """See `Platform.timeline`."""
+    def get_timeline(self, settings: Settings, base: str) -> str:
+        """See `Platform.get_timeline`."""
         return TIMELINE
 
-    def source(self, terms: Terms, queries: Sequence[str], now: float) -> Source:
-        """See `Platform.source`."""
+    def make_source(self, terms: Terms, queries: Sequence[str], now: float) -> Source:
+        """See `Platform.make_source`."""
         settings, words = terms.settings, find_vocabulary(terms.settings.source.vocabulary)
         pages = settings.source.pages_per_user, settings.seeds.search_pages
         bounds = make_time_bounds(terms.topic.begin, terms.topic.end, now)
@@ -134,8 +134,8 @@ class XPlatform(Platform):
             activity=terms.activity,
         )
 
-    def wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "XWire":
-        """See `Platform.wire`: a client for each token."""
+    def make_wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "XWire":
+        """See `Platform.make_wire`: a client for each token."""
         from socialcrawl.platforms.x.wire import XWire, make_client  # noqa: PLC0415 - plans are made without tweepy
 
         source = terms.settings.source
@@ -144,12 +144,12 @@ class XPlatform(Platform):
         words = find_vocabulary(source.vocabulary)
         return XWire(clients, words, terms.policy, terms.topic.hits, now, source.keep_original, source.keep_answers)
 
-    def meters(self, settings: Settings, policy: Policy) -> XMeters:
-        """See `Platform.meters`."""
+    def make_meters(self, settings: Settings, policy: Policy) -> XMeters:
+        """See `Platform.make_meters`."""
         return XMeters(find_vocabulary(settings.source.vocabulary), policy)
 
-    def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:
-        """See `Platform.probe`: one search of ten posts; with nothing to search for, a look-up of X itself."""
+    def make_probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:
+        """See `Platform.make_probe`: one search of ten posts; with nothing to search for, a look-up of X itself."""
         query = next(iter(queries or terms.topic.build_queries()), None) or (f"from:{names[0]}" if names else None)
         if query is None:
             asked = {"usernames": "X", "user.fields": USER_FIELDS}

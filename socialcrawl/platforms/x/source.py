@@ -86,7 +86,7 @@ class XSource:
         """Return 100 for look-ups and probes (users), 1 for everything else."""
         return LOOK_UP if act in TOGETHER else 1
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
+    def start_conversations(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """Return one conversation a timeline or search, one for each hundred users to look up or to probe.
 
         Who mentions an account that is walked to at once, and is known by name only, is part of the same conversation:

@@ -99,13 +99,13 @@ class SkipForgottenSource:
         """See `protocols.Source.mark`."""
         return self.source.mark(at)
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
-        """See `protocols.Source.talks`."""
+    def start_conversations(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
+        """See `protocols.Source.start_conversations`."""
         gone = tuple(pick for pick in batch if accounts.get(pick.node) == NOBODY)
         if not gone:
-            return self.source.talks(batch, accounts)
+            return self.source.start_conversations(batch, accounts)
         left = tuple(pick for pick in batch if accounts.get(pick.node) != NOBODY)
-        return [_skip_forgotten(gone), *(self.source.talks(left, accounts) if left else ())]
+        return [_skip_forgotten(gone), *(self.source.start_conversations(left, accounts) if left else ())]
 
 
 def _skip_forgotten(gone: Batch) -> Generator[Request, Reply, Mapping[int, Outcome]]:

@@ -12,7 +12,7 @@ OF_DID, OF_HANDLE = (f"at://{owner}/app.bsky.graph.list/3kAb" for owner in (DID,
 
 
 def names(of, *given):
-    return find_platform(of).names(given)
+    return find_platform(of).parse_names(given)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_who_asks_is_a_token_where_one_is_needed_or_given(platform, variable, ki
     source |= {"identifier": "me.example.org"} if (platform, variable) == ("bluesky", TOKEN_ENV) else {}
     source |= CONTACT if platform == "mastodon" else {}
     found = meant(platform, source=source, budget={"max_money": 1.0})
-    assert [tuple(one) for one, _ in found.platform.credentials(found.settings)] == kinds
+    assert [tuple(one) for one, _ in found.platform.list_credentials(found.settings)] == kinds
 
 
 WRONG = [

@@ -74,7 +74,7 @@ def key_of(url):
 def asked_about(source, made, store, url):
     """What a pick of `url` comes to, by the wire `made`."""
     (node,) = store.enlist([url], 0.0)
-    (talk,) = source.talks((Pick(0, node, "expand"),), store.accounts([node]))
+    (talk,) = source.start_conversations((Pick(0, node, "expand"),), store.accounts([node]))
     return outcome_of(talk, made, store)
 
 

@@ -54,7 +54,7 @@ def test_names_may_be_written_with_an_at_sign():
 def test_only_what_would_ask_an_account_is_excluded(act):
     source = ExcludingSource(XSource(load_policy("x"), TWEET, ["a query"]), ExcludedAccounts(["*bot"]))
     node = Node(-1 if act == "search" else 7)
-    (talk,) = source.talks((Pick(3, node, act),), {node: Who("42", "Chatbot")})
+    (talk,) = source.start_conversations((Pick(3, node, act),), {node: Who("42", "Chatbot")})
     if act == "search":
         assert next(talk).params["query"] == "a query"
         return
@@ -69,12 +69,12 @@ def test_the_others_of_a_batch_are_asked_as_if_they_were_alone():
     source = ExcludingSource(inner, ExcludedAccounts(["b*"]))
     batch = tuple(Pick(n, Node(n), "expand") for n in range(4))
     accounts = {Node(n): Who(str(n), name) for n, name in enumerate(["ann", "bob", None, "Bea"])}
-    silent, *rest = source.talks(batch, accounts)
+    silent, *rest = source.start_conversations(batch, accounts)
     with pytest.raises(StopIteration) as end:
         next(silent)
     assert sorted(end.value.value) == [1, 3]
     assert [next(talk).params["id"] for talk in rest] == ["0", "2"]
-    assert [next(talk).params["id"] for talk in inner.talks(batch, accounts)] == ["0", "1", "2", "3"]
+    assert [next(talk).params["id"] for talk in inner.start_conversations(batch, accounts)] == ["0", "1", "2", "3"]
     assert source.width("resolve") == inner.width("resolve") == 100
 
 

@@ -24,7 +24,7 @@ class Told:
     def width(self, act):
         return {"walk": 5}.get(act, 1)
 
-    def talks(self, batch, accounts):
+    def start_conversations(self, batch, accounts):
         return [self._talk(pick) for pick in batch]
 
     def mark(self, at):
@@ -38,7 +38,7 @@ class Told:
 
 def outcome_of(pick, made, predicate, who):
     source = FocusedSource(Told({pick.n: made}), predicate)
-    (talk,) = source.talks((pick,), {} if who is None else {pick.node: who})
+    (talk,) = source.start_conversations((pick,), {} if who is None else {pick.node: who})
     assert next(talk).endpoint == "/it"
     with pytest.raises(StopIteration) as end:
         talk.send(Reply("ok", 1.0, Answer()))
@@ -68,7 +68,7 @@ def test_a_missing_node_is_not_on_topic_whatever_its_name_says():
 def judged(who, occurrences=0, missing=None, **wider):
     made = Outcome(0, Node(9), 2.0, 3.5, missing=missing, occurrences=occurrences)
     source = FocusedSource(Told({0: made}), Predicate(3, labels={"eve@jazz.example": False}), Predicate(**wider))
-    (talk,) = source.talks((Pick(0, Node(9), "walk"),), {Node(9): who})
+    (talk,) = source.start_conversations((Pick(0, Node(9), "walk"),), {Node(9): who})
     next(talk)
     with pytest.raises(StopIteration) as end:
         talk.send(Reply("ok", 1.0, Answer()))
@@ -96,7 +96,7 @@ def test_other_acts_are_left_as_they_are(act):
 def test_in_a_batch_of_several_acts_only_the_walks_are_judged():
     batch = (Pick(0, Node(5), "walk"), Pick(1, Node(6), "inward"))
     outcomes = {pick.n: Outcome(pick.n, pick.node, 0.0, value=0.25, occurrences=1) for pick in batch}
-    talks = FocusedSource(Told(outcomes), Predicate()).talks(batch, {Node(5): ANN, Node(6): ANN})
+    talks = FocusedSource(Told(outcomes), Predicate()).start_conversations(batch, {Node(5): ANN, Node(6): ANN})
     found = {}
     for talk in talks:
         next(talk)
@@ -160,7 +160,7 @@ def test_a_label_may_name_a_platform_id_and_addresses_keep_their_case():
 def test_the_platform_is_asked_as_before():
     source = FocusedSource(Told({}), Predicate())
     assert (source.width("walk"), source.width("seed"), source.mark(3.0)) == (5, 1, "m3.0")
-    talks = source.talks((Pick(0, Node(1), "seed"),), {})
+    talks = source.start_conversations((Pick(0, Node(1), "seed"),), {})
     assert next(talks[0]).key == (0, 0)
 
 

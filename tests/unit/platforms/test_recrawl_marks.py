@@ -119,7 +119,7 @@ def converse(talk, *replies):
 
 
 def talk_of(source, pick, who=ANN):
-    (talk,) = source.talks((pick,), {pick.node: who})
+    (talk,) = source.start_conversations((pick,), {pick.node: who})
     return talk
 
 

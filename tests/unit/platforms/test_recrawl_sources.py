@@ -127,7 +127,7 @@ class Asker:
         self.pick = Pick(self.n, node, act, since=since)
         self.n, self.told = self.n + 1, []
         self.store.open((self.pick,))
-        return self.source.talks((self.pick,), self.store.accounts([node]))[0]
+        return self.source.start_conversations((self.pick,), self.store.accounts([node]))[0]
 
     def ask(self, request):
         grant = Grant(request, "main", float(START))
@@ -275,7 +275,7 @@ def test_what_was_stored_of_a_visit_is_replayed_to_the_same_outcome(world, platf
         kept = again.replies((pick,))
         assert kept[pick.n, asker.told[0][0].key[1]].answer == asker.told[0][1].answer
         asker.store = again
-        (talk,) = asker.source.talks((pick,), again.accounts([node]))
+        (talk,) = asker.source.start_conversations((pick,), again.accounts([node]))
         try:
             request = next(talk)
             while True:

@@ -199,7 +199,7 @@ TALKS = {
 def test_a_talk_that_was_given_a_smaller_page_asks_for_the_rest_and_reads_as_much_in_the_end(platform):
     source, who, size, first = TALKS[platform]
     pick = Pick(7, Node(3), "expand")
-    (talk,) = source().talks((pick,), {pick.node: who})
+    (talk,) = source().start_conversations((pick,), {pick.node: who})
     asked = pages_of(talk, *first, came(size - 10), came(size), came(7), came(3))
     assert [request.items for request in asked] == [size, size, 10, 3]
     assert [request.key[1] for request in asked] == [1, 2, 3, 4]
@@ -213,7 +213,7 @@ def looks(act, *replies, count=5):
     """What a talk about accounts looks up, request by request, when it is sent these replies; and what it finds."""
     source = XSource(load_policy("x"), TWEET, [], activity=Activity(None))
     batch = tuple(Pick(n, Node(n), act) for n in range(count))
-    (talk,) = source.talks(batch, {pick.node: Who(str(pick.n), None) for pick in batch})
+    (talk,) = source.start_conversations(batch, {pick.node: Who(str(pick.n), None) for pick in batch})
     requests = [next(talk), *(talk.send(reply) for reply in replies[:-1])]
     with pytest.raises(StopIteration) as end:
         talk.send(replies[-1])

@@ -24,7 +24,7 @@ def settings_of(platform, tmp_path, *, signed_in=False):
 
 def test_bluesky_is_asked_for_entities_by_the_parameters_that_it_has_for_them(tmp_path):
     settings = settings_of("bluesky", tmp_path)
-    queries = BlueskyPlatform().queries(settings, make_topic(settings))
+    queries = BlueskyPlatform().list_queries(settings, make_topic(settings))
     assert queries == [
         "climate", '"dark sky"', "#climate", "$TSLA", "@nasa.bsky.social", '"@nasa"', "https://example.org/a", '"c#"',
     ]  # fmt: skip
@@ -53,7 +53,7 @@ def test_bluesky_is_asked_for_entities_by_the_parameters_that_it_has_for_them(tm
 def test_mastodon_is_asked_for_hashtags_by_their_timeline_and_for_names_and_links_by_search(query, tag, searched):
     assert find_hashtag(query) == tag
     source = MastodonSource(POLICY, [query], "home.example", signed_in=True)
-    (talk,) = source.talks([Pick(0, Node(-1), "search")], {})
+    (talk,) = source.start_conversations([Pick(0, Node(-1), "search")], {})
     asked, more = [next(talk)], True
     while more:
         try:
@@ -66,7 +66,7 @@ def test_mastodon_is_asked_for_hashtags_by_their_timeline_and_for_names_and_link
 def test_without_a_token_nobody_is_searched_for_by_names_and_links_on_mastodon(tmp_path):
     def queries(signed_in):
         settings = settings_of("mastodon", tmp_path, signed_in=signed_in)
-        return MastodonPlatform().queries(settings, make_topic(settings))
+        return MastodonPlatform().list_queries(settings, make_topic(settings))
 
     left_out = {"@nasa.bsky.social", "@nasa", "https://example.org/a"}
     assert queries(True) == KEYWORDS

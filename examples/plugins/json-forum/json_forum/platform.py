@@ -32,7 +32,7 @@ class ForumPlatform(Platform):
     full_name = "write the name of a member"
     template = Template(str(HERE / "campaign-forum.toml"), "name members", "name members")
 
-    def names(self, given: Sequence[str]) -> list[str]:
+    def parse_names(self, given: Sequence[str]) -> list[str]:
         """Return members as the forum names them: without @, in small letters."""
         names = [self.normalize(name) for name in given]
         for name, written in zip(names, given, strict=True):
@@ -46,22 +46,22 @@ class ForumPlatform(Platform):
         """Return how databases spell a name."""
         return given.removeprefix("@").lower()
 
-    def queries(self, settings: Settings, topic: Topic) -> list[str]:
+    def list_queries(self, settings: Settings, topic: Topic) -> list[str]:
         """Return the words to search for: the keywords."""
         return list(topic.keywords) if settings.seeds.search else []
 
-    def timeline(self, settings: Settings, base: str) -> str:
+    def get_timeline(self, settings: Settings, base: str) -> str:
         """Return the endpoint of a member's posts."""
         return MEMBER
 
-    def source(self, terms: Terms, queries: Sequence[str], now: float) -> ForumSource:
+    def make_source(self, terms: Terms, queries: Sequence[str], now: float) -> ForumSource:
         """Return the conversations with the forum."""
         return ForumSource(terms.policy, queries, terms.settings.source.pages_per_user)
 
-    def wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> ForumWire:
+    def make_wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> ForumWire:
         """Return what sends requests to the forum."""
         return ForumWire(terms.base, terms.topic, now, terms.settings.source.timeout)
 
-    def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request | None:
+    def make_probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request | None:
         """Return a request for the first page of the first member that is named."""
         return Request((-1, 0), MEMBER, {"name": names[0], "page": "1"}, 20) if names else None

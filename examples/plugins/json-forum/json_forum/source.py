@@ -28,7 +28,7 @@ class ForumSource:
         """Return "": the forum cannot be asked for new posts only."""
         return ""
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> list[Conversation]:
+    def start_conversations(self, batch: Batch, accounts: Mapping[Node, Who]) -> list[Conversation]:
         """Return one conversation for each pick."""
         return [self._talk(pick, accounts.get(pick.node)) for pick in batch]
 

@@ -76,7 +76,7 @@ class WindowedSource:
         """Return one node a pick."""
         return 1
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
+    def start_conversations(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """Return a conversation a pick."""
         return [self._talk(pick) for pick in batch]
 

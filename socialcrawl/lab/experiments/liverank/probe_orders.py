@@ -136,7 +136,7 @@ class ProbedSource:
         """Return one node a pick: how many are asked together is said to the run."""
         return 1
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
+    def start_conversations(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """Return one conversation."""
         return [self._talk(batch)]
 

@@ -214,7 +214,7 @@ class WalkedSource:
         """Return one node a pick."""
         return 1
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
+    def start_conversations(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """Return one conversation for all picks: nobody waits here, and a batch of many walkers is quicker so."""
         return (self._talk(batch),)
 

@@ -195,7 +195,7 @@ def test_a_quote_promises_no_answers_of_before_to_a_test(tmp_path):
 def test_the_smallest_request_of_a_campaign_without_seeds_is_known_or_there_is_none(on):
     meant = make_plan(check_settings({"name": "a", "kind": "refresh", "source": dict(on.source)}, "test"))
     assert (meant.queries, meant.usernames) == ([], [])
-    request = meant.platform.probe(meant.terms, meant.queries, meant.usernames)
+    request = meant.platform.make_probe(meant.terms, meant.queries, meant.usernames)
     assert (request is None) == (on.name == "web")
     assert request is None or meant.policy.get_endpoint(request.endpoint) is not None
 

@@ -123,7 +123,9 @@ def test_a_file_that_cannot_be_used_is_said_to_be_so(tmp_path, table, complaint)
 @settings(deadline=None, max_examples=60)
 def test_a_fetch_sees_the_links_of_the_window_that_came_since_the_last(links, node, now, window, since):
     source = WindowedSource(made(links), window, TickingClock(now, 20))
-    (talk,) = source.talks((Pick(3, node, "recrawl", since="" if since is None else repr(float(since))),), {})
+    (talk,) = source.start_conversations(
+        (Pick(3, node, "recrawl", since="" if since is None else repr(float(since))),), {}
+    )
     with pytest.raises(StopIteration) as end:
         next(talk)
     outcome = end.value.value[3]

@@ -201,7 +201,7 @@ def test_shared_pages_make_a_world():
 
 
 def answered(source, node, act):
-    (talk,) = source.talks((Pick(0, Node(node), act),), {})
+    (talk,) = source.start_conversations((Pick(0, Node(node), act),), {})
     with pytest.raises(StopIteration) as end:
         next(talk)
     return end.value.value[0]

@@ -31,7 +31,7 @@ def source(**more):
 
 
 def talk_of(pick, who=NOBODY, **more):
-    (talk,) = source(**more).talks((pick,), {pick.node: who})
+    (talk,) = source(**more).start_conversations((pick,), {pick.node: who})
     return talk
 
 
@@ -189,7 +189,7 @@ OF_BOB = "list:at://bob.test/app.bsky.graph.list/3klist"
 
 
 def listing(query=OF_BOB, **more):
-    (talk,) = BlueskySource(POLICY, [query], **more).talks((Pick(0, Node(-1), "search"),), {})
+    (talk,) = BlueskySource(POLICY, [query], **more).start_conversations((Pick(0, Node(-1), "search"),), {})
     return talk
 
 
@@ -218,7 +218,7 @@ def picks(count, act="resolve"):
 def test_accounts_are_looked_up_by_25_whether_by_did_or_handle():
     batch = picks(60)
     whos = {pick.node: Who(did(f"a{pick.n}"), None) if pick.n % 2 else Who(None, f"h{pick.n}.test") for pick in batch}
-    talks = source().talks(batch, whos)
+    talks = source().start_conversations(batch, whos)
     assert source().width("resolve") == 25
     assert {source().width(act) for act in ("search", "seed", "expand")} == {1}
     asked = [next(talk) for talk in talks]
@@ -231,7 +231,7 @@ def test_accounts_are_looked_up_by_25_whether_by_did_or_handle():
 def test_who_is_not_in_an_answer_is_asked_for_once_more_and_then_unknown():
     batch = picks(4)
     whos = {pick.node: Who(None, f"h{pick.n}.test") for pick in batch}
-    (talk,) = source().talks(batch, whos)
+    (talk,) = source().start_conversations(batch, whos)
     first = ok(found={100: "x"}, missing={101: "unknown"})
     requests, outcomes = converse(talk, first, ok(found={102: "y"}))
     assert (requests[1].key, dict(requests[1].params)) == ((0, 1), {"usernames": "h2.test,h3.test"})
@@ -240,7 +240,7 @@ def test_who_is_not_in_an_answer_is_asked_for_once_more_and_then_unknown():
 
 def test_a_look_up_that_failed_for_a_while_makes_its_accounts_temporary_but_not_those_with_impossible_names():
     batch = picks(2)
-    (talk,) = source().talks(batch, {Node(100): Who(None, "a.test"), Node(101): Who(None, "nobody")})
+    (talk,) = source().start_conversations(batch, {Node(100): Who(None, "a.test"), Node(101): Who(None, "nobody")})
     _, outcomes = converse(talk, Reply("broken", 4.0))
     assert [outcomes[n].missing for n in range(2)] == ["temporary", "unknown"]
 
@@ -272,7 +272,9 @@ def test_talks_end_answer_every_pick_and_can_be_replayed(act, known, data):
     batch = tuple(Pick(n, node, act) for n, node in enumerate(nodes))
     accounts = {node: ANN if known else Who(None, f"h{node}.test") for node in nodes}
     made = source(pages_per_user=3, search_pages=2, follows=2)
-    for talk, again in zip(made.talks(batch, accounts), made.talks(batch, accounts), strict=True):
+    for talk, again in zip(
+        made.start_conversations(batch, accounts), made.start_conversations(batch, accounts), strict=True
+    ):
         told, keys = [], set()
         try:
             request = next(talk)
@@ -311,7 +313,9 @@ def test_an_account_is_looked_up_before_its_feed_together_with_those_that_come_n
 def test_accounts_that_are_read_at_once_look_up_different_ones_that_come_next():
     batch = (EXPAND, Pick(8, Node(4), "recrawl", since="x"))
     whos = {Node(3): ANN, Node(4): Who(did("bob"), None)}
-    first, second = (next(talk) for talk in source(ahead=lambda: [*whos.values(), *NEXT]).talks(batch, whos))
+    first, second = (
+        next(talk) for talk in source(ahead=lambda: [*whos.values(), *NEXT]).start_conversations(batch, whos)
+    )
     asked = [request.params["ids"].split(",") for request in (first, second)]
     assert asked[0][0] == did("ann")
     assert asked[1][0] == did("bob")

@@ -87,7 +87,9 @@ def test_a_closed_search_names_nobody_and_loses_nobody():
 
 @pytest.mark.parametrize("kind", ["broken", "lost", "backoff"])
 def test_a_failure_is_asked_again_later(kind):
-    (talk,) = BlueskySource(POLICY, []).talks((Pick(3, Node(1), "inward"),), {Node(1): Who(did("ann"), None)})
+    (talk,) = BlueskySource(POLICY, []).start_conversations(
+        (Pick(3, Node(1), "inward"),), {Node(1): Who(did("ann"), None)}
+    )
     next(talk)
     with pytest.raises(StopIteration) as end:
         talk.send(Reply(kind, 5.0))

@@ -191,7 +191,9 @@ VISIT = Pick(7, Node(3), "expand")
 
 def visit(*replies, pages=1):
     """What a talk about ann asks for after her profile, when it is sent these replies; and what it finds."""
-    (talk,) = BlueskySource(load_policy("bluesky"), [], pages).talks((VISIT,), {Node(3): Who(ANN, "ann.test")})
+    (talk,) = BlueskySource(load_policy("bluesky"), [], pages).start_conversations(
+        (VISIT,), {Node(3): Who(ANN, "ann.test")}
+    )
     next(talk)
     asked = []
     try:
@@ -310,7 +312,9 @@ def test_the_texts_of_reposts_are_those_of_who_was_asked_for(ids, kept):
 
 
 def test_where_descriptions_do_not_count_nobody_is_looked_up_and_all_is_kept():
-    (talk,) = BlueskySource(load_policy("bluesky"), [], opt_outs=False).talks((VISIT,), {Node(3): Who(ANN, "ann.test")})
+    (talk,) = BlueskySource(load_policy("bluesky"), [], opt_outs=False).start_conversations(
+        (VISIT,), {Node(3): Who(ANN, "ann.test")}
+    )
     request = next(talk)
     assert (request.endpoint, request.params.keys() & {"show", "ids"}) == (FEED, set())
     reply = read(reposts(), opt_outs="no")

@@ -99,7 +99,7 @@ def ok(kind="ok", cursor=None, **answer):
 
 def probe(*picks, activity=RECENTLY, whos=(ANN, BOB)):
     accounts = {pick.node: who for pick, who in zip(picks, whos, strict=False)}
-    (found,) = BlueskySource(POLICY, [], activity=activity).talks(picks, accounts)
+    (found,) = BlueskySource(POLICY, [], activity=activity).start_conversations(picks, accounts)
     return found
 
 

@@ -13,7 +13,7 @@ FOUND = {3: "ann@home.example"}
 
 
 def talk_of(pick=SEED, who=ANN, queries=("sky", "#Sea", "deep blue"), **more):
-    (talk,) = MastodonSource(POLICY, queries, "Home.Example", **more).talks((pick,), {pick.node: who})
+    (talk,) = MastodonSource(POLICY, queries, "Home.Example", **more).start_conversations((pick,), {pick.node: who})
     return talk
 
 

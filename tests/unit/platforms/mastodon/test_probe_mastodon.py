@@ -92,7 +92,7 @@ def visited(wire, name, act="probe", store=None, **more):
     source = MastodonSource(load_policy("mastodon"), [], HOME, instances=["*"], **more)
     pick = Pick(7, node, act)
     store.open((pick,))
-    (talk,) = source.talks((pick,), store.accounts([node]))
+    (talk,) = source.start_conversations((pick,), store.accounts([node]))
     return asked(talk, wire, store)
 
 
@@ -170,7 +170,7 @@ def test_what_was_stored_of_a_probe_is_replayed_to_the_same_outcome(doors, kind)
         (pick,) = again.unfinished()
         kept = again.replies((pick,))[request.key]
         source = MastodonSource(load_policy("mastodon"), [], HOME, instances=["*"], activity=Activity(90.0 * DAY))
-        (talk,) = source.talks((pick,), again.accounts([pick.node]))
+        (talk,) = source.start_conversations((pick,), again.accounts([pick.node]))
         assert next(talk) == request
         with pytest.raises(StopIteration) as end:
             talk.send(kept)
@@ -190,7 +190,7 @@ PICK = Pick(7, Node(3), "probe")
 
 
 def talk_of(who=ANN, **more):
-    (talk,) = MastodonSource(load_policy("mastodon"), [], HOME, instances=["*"], **more).talks(
+    (talk,) = MastodonSource(load_policy("mastodon"), [], HOME, instances=["*"], **more).start_conversations(
         (PICK,), {PICK.node: who}
     )
     return talk

@@ -60,7 +60,7 @@ def visited(made, path, act="probe", store=None, **more):
     (node,) = store.enlist([HOST + path], 0.0)
     pick = Pick(7, node, act)
     store.open((pick,))
-    (talk,) = source_of(**more).talks((pick,), store.accounts([node]))
+    (talk,) = source_of(**more).start_conversations((pick,), store.accounts([node]))
     return asked(talk, made, store)
 
 
@@ -236,7 +236,7 @@ def test_what_was_stored_of_a_probe_is_replayed_to_the_same_outcome(door, kind):
         again = reopened(store)
         (pick,) = again.unfinished()
         kept = again.replies((pick,))
-        (talk,) = source_of(activity=Activity(1.0)).talks((pick,), again.accounts([pick.node]))
+        (talk,) = source_of(activity=Activity(1.0)).start_conversations((pick,), again.accounts([pick.node]))
         found = replayed(talk, kept)
     assert (len(requests), outcome.value, found.value, found.mark) == (3, 1.0, 0.0, outcome.mark)
 
@@ -266,7 +266,7 @@ def test_a_probe_is_not_answered_by_what_a_visit_has_read():
         work.clock.sleep(1_700_000_000.0)
         assert isinstance(run(work), Stop)
         before = len(targets)
-        (talk,) = source_of().talks((Pick(99, seeds[0], "probe"),), store.accounts(seeds))
+        (talk,) = source_of().start_conversations((Pick(99, seeds[0], "probe"),), store.accounts(seeds))
         assert store.held(next(talk), 1_700_000_001.0) is None
         door.close()
     assert before >= 2
@@ -317,7 +317,7 @@ def test_a_host_in_trouble_is_asked_again_later_and_waited_for_only_by_other_vis
 
 
 def talk_of(url=HERE, **more):
-    (talk,) = source_of(**more).talks((PICK,), {PICK.node: Who(url, url)})
+    (talk,) = source_of(**more).start_conversations((PICK,), {PICK.node: Who(url, url)})
     return talk
 
 

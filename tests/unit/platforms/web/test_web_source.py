@@ -32,7 +32,7 @@ def source(**more):
 
 
 def talk_of(pick=PICK, url=HERE, **more):
-    (talk,) = source(**more).talks((pick,), {pick.node: Who(url, url)})
+    (talk,) = source(**more).start_conversations((pick,), {pick.node: Who(url, url)})
     return talk
 
 
@@ -179,7 +179,7 @@ def test_a_seed_that_is_written_in_another_way_is_the_page_in_its_one_form():
     with plays(lambda *_: MockResponse(200, b"<p>music", {}, HTML)) as (url, asked):
         made, store = wire(url), MemoryStore()
         (node,) = store.enlist(["HTTP://H.example:80/%61"], 0.0)
-        (talk,) = source().talks((Pick(7, node, "seed"),), store.accounts([node]))
+        (talk,) = source().start_conversations((Pick(7, node, "seed"),), store.accounts([node]))
         outcome = outcome_of(talk, made, store)
         made.options.http.close()
     assert [target for _, _, target, _ in asked] == ["/robots.txt", "/a"]

@@ -99,7 +99,7 @@ def test_the_mentions_of_an_id_that_is_gone_are_missing_with_the_reason():
         who, fates = asking(people.url), {people.fate(name): name for name in names}
         for fate, reason in REASONS.items():
             one = Who(people.number(fates[fate]), None)
-            (talk,) = who.source.talks((Pick(fate, Node(0), "inward"),), {Node(0): one})
+            (talk,) = who.source.start_conversations((Pick(fate, Node(0), "inward"),), {Node(0): one})
             reply = who._send(next(talk))
             (node,) = reply.answer.missing
             assert (reply.kind, reply.answer.missing[node], reply.cost) == ("missing", reason, 0)

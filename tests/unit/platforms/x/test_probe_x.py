@@ -118,7 +118,7 @@ def test_names_and_ids_that_x_would_refuse_are_unknown_and_spoil_no_request(peop
     accounts = {**who.store.accounts([pick.node for pick in picks]), Node(77): Who("not a number", None)}
     batch = (*picks, Pick(9, Node(77), "probe"))
     found = {}
-    for talk in who.source.talks(batch, accounts):
+    for talk in who.source.start_conversations(batch, accounts):
         found |= carried(talk, who._send)
     assert [found[n].missing for n in (0, 1, 2, 3, 4, 9)] == [None, "unknown", "unknown", "unknown", None, "unknown"]
     ((request, _),) = who.told
@@ -130,7 +130,7 @@ def ok(kind="ok", at=float(NOW), **answer):
 
 
 def talk(*picks, activity=RECENTLY, words=TWEET, whos=None):
-    (found,) = XSource(POLICY, words, [], activity=activity).talks(
+    (found,) = XSource(POLICY, words, [], activity=activity).start_conversations(
         picks, whos or {pick.node: Who(str(pick.node), None) for pick in picks}
     )
     return found

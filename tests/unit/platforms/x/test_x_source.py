@@ -26,7 +26,7 @@ def source(words=TWEET, **more):
 
 
 def talk_of(pick, who=NOBODY, words=TWEET, **more):
-    (talk,) = source(words, **more).talks((pick,), {pick.node: who})
+    (talk,) = source(words, **more).start_conversations((pick,), {pick.node: who})
     return talk
 
 
@@ -112,7 +112,7 @@ def test_what_a_bounded_timeline_brings_and_bills_is_what_counts(mock):
         (node,) = store.enlist([name], 0.0)
         wire = XWire({"main": make_client(TOKEN, mock.url)}, TWEET, POLICY, topic.hits, lambda: 1.0)
         talks = XSource(POLICY, TWEET, [], 32, span=bounds)
-        (talk,) = talks.talks((Pick(0, node, "expand"),), {node: store.accounts([node])[node]})
+        (talk,) = talks.start_conversations((Pick(0, node, "expand"),), {node: store.accounts([node])[node]})
         told = []
         outcome = carry(talk, wire, store, told)[0]
         found[len(bounds)] = outcome, sum(reply.cost for request, reply in told if request.endpoint == TIMELINE)
@@ -158,7 +158,7 @@ def test_users_are_looked_up_by_the_hundred_by_id_or_by_name():
     accounts = {Node(n): Who(str(n), f"u{n}") if n < 250 else Who(None, f"u{n}") for n in range(350)}
     assert source().width("resolve") == 100
     assert source().width("expand") == source().width("search") == source().width("seed") == 1
-    requests = [next(talk) for talk in source().talks(batch, accounts)]
+    requests = [next(talk) for talk in source().start_conversations(batch, accounts)]
     assert [r.endpoint for r in requests] == ["/2/users"] * 3 + ["/2/users/by"]
     assert [r.key for r in requests] == [(0, 0), (100, 0), (200, 0), (250, 0)]
     assert [(r.items, r.most) for r in requests] == [
@@ -176,17 +176,17 @@ def test_a_look_up_tells_for_each_user_whether_he_is_there():
     batch = tuple(Pick(n, Node(n), "resolve") for n in range(4))
     accounts = {pick.node: Who(str(pick.n), None) for pick in batch}
     answer = ok(found={0: "0", 1: "1"}, missing={1: "protected", 2: "suspended", 3: "deleted"})
-    (talk,) = source().talks(batch, accounts)
+    (talk,) = source().start_conversations(batch, accounts)
     _, outcomes = converse(talk, answer)
     assert [outcomes[n].missing for n in range(4)] == [None, "protected", "suspended", "deleted"]
-    (talk,) = source().talks(batch, accounts)
+    (talk,) = source().start_conversations(batch, accounts)
     _, outcomes = converse(talk, Reply("broken", 1.0))
     assert {outcome.missing for outcome in outcomes.values()} == {"temporary"}
 
 
 def test_users_whom_a_look_up_says_nothing_about_are_asked_for_once_more():
     batch = tuple(Pick(n, Node(n), "resolve") for n in range(3))
-    (talk,) = source().talks(batch, {pick.node: Who(str(pick.n), None) for pick in batch})
+    (talk,) = source().start_conversations(batch, {pick.node: Who(str(pick.n), None) for pick in batch})
     requests, outcomes = converse(talk, ok(found={1: "1"}), ok(found={2: "2"}))
     assert [(r.key, r.params["ids"], r.items) for r in requests] == [((0, 0), "0,1,2", 3), ((0, 1), "0,2", 2)]
     assert [outcomes[n].missing for n in range(3)] == ["unknown", None, None]
@@ -294,7 +294,7 @@ def test_values_and_links_are_those_of_the_definition_and_a_replay_gives_them_ag
     for n, (name, node) in enumerate(zip(chosen, store.enlist(chosen, 0.0), strict=True)):
         pick, told = Pick(n, node, "expand"), []
         before = store.accounts([node])[node]
-        (talk,) = talks.talks((pick,), {node: before})
+        (talk,) = talks.start_conversations((pick,), {node: before})
         outcome = carry(talk, wire, store, told)[n]
         beta, alpha = by_the_definition(posts(), name)
         accounts = store.accounts([Node(int(target)) for target in outcome.targets])
@@ -302,7 +302,7 @@ def test_values_and_links_are_those_of_the_definition_and_a_replay_gives_them_ag
         found = {who.username.lower(): weight for who, weight in zip(accounts.values(), outcome.alpha, strict=True)}
         assert found == pytest.approx(alpha, abs=1e-12)
         seen += len(alpha) + (beta > 0)
-        (again,) = talks.talks((pick,), {node: before})
+        (again,) = talks.start_conversations((pick,), {node: before})
         requests, outcomes = converse(again, *[reply for _, reply in told])
         assert requests == [request for request, _ in told]
         assert outcomes[n].targets.tolist() == outcome.targets.tolist()

@@ -338,7 +338,7 @@ def test_the_forgotten_are_not_asked_and_the_others_are():
         def width(self, act):
             return 7
 
-        def talks(self, batch, accounts):
+        def start_conversations(self, batch, accounts):
             return [self.talk(pick) for pick in batch]
 
         def talk(self, pick):
@@ -348,14 +348,14 @@ def test_the_forgotten_are_not_asked_and_the_others_are():
     batch = (Pick(4, Node(0), "seed"), Pick(5, Node(1), "expand"), Pick(6, Node(-1), "search"))
     accounts = {Node(0): Who(None, None), Node(1): Who("5", None)}
     sparing = SkipForgottenSource(Source())
-    first, *others = sparing.talks(batch, accounts)
+    first, *others = sparing.start_conversations(batch, accounts)
     with pytest.raises(StopIteration) as end:
         next(first)
     assert {n: (o.node, o.missing, o.posts) for n, o in end.value.value.items()} == {4: (0, "forgotten", 0)}
     assert [next(talk).key for talk in others] == [(5, 0), (6, 0)]
     assert sparing.width("resolve") == 7
-    assert len(sparing.talks(batch[1:], accounts)) == 2
-    assert len(sparing.talks(batch[:1], accounts)) == 1
+    assert len(sparing.start_conversations(batch[1:], accounts)) == 2
+    assert len(sparing.start_conversations(batch[:1], accounts)) == 1
 
 
 def test_seats_of_forgotten_seeds_stay_without_their_names():
