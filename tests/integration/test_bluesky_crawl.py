@@ -178,9 +178,11 @@ def test_a_datasheet_counts_a_feed_that_was_cut_once_however_its_pages_were_requ
         number = ensure_campaign(connection, {"name": "a", "seed": 1, "source": {"platform": "bluesky"}}, {}, BEGIN)
         _, reason = crawled(sky, pages=pages, follows=1, store=SqlStore(connection, number, "bluesky"))
         gaps = count_gaps(connection, number, [], "bluesky")
+        asked = "select coalesce(sum(size), 0) from coverage_gap where gap = 'timeline' and why = 'more pages'"
+        seen = connection.exec_driver_sql(asked).scalar_one()
     assert reason.kind == "done"
     posts = Counter(row.author for row in ROWS)
-    assert gaps["timelines_cut"] == sum(count > 100 * pages for count in posts.values()) == cut
+    assert gaps["timelines_cut"] == sum(count > 100 * pages for count in posts.values()) == cut == seen
 
 
 def test_a_closed_search_leaves_the_seeds_that_are_named_and_says_what_to_do(sky):

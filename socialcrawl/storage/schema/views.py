@@ -254,13 +254,13 @@ from (
   where m.latest = 1
   union all
   select q.campaign, case when p.act = 'search' then 'search' else 'timeline' end, 'more pages', q.n
-  from request q
+  from (select campaign, n, max(id) as last from request
+        where kind in ('ok', 'held', 'missing') and lower(endpoint) not like '%follow%' group by campaign, n) t
+  join request q on q.id = t.last
   join pick p on p.campaign = q.campaign and p.n = q.n
   join outcome o on o.campaign = q.campaign and o.n = q.n
   where q.kind in ('ok', 'held') and q.cursor is not null and o.missing is null
-    and p.act in ('search', 'seed', 'expand', 'recrawl', 'walk') and not exists (
-      select 1 from request l where l.campaign = q.campaign and l.n = q.n and l.part > q.part
-        and l.kind in ('ok', 'held', 'missing'))
+    and p.act in ('search', 'seed', 'expand', 'recrawl', 'walk')
   union all
   select campaign, 'request', 'lost', n from request where coalesce(kind, 'lost') = 'lost') g
 join campaign c on c.id = g.campaign
@@ -342,6 +342,71 @@ join pick p on p.campaign = o.campaign and p.n = o.n
 where a.forgotten_at is null and p.act = 'walk'""",
 )
 
+DECISION = ViewDefinition(
+    "decision",
+    "what a campaign decided and what came of it: one row a decision, in order",
+    {
+        "campaign": CAMPAIGN,
+        "n": "number of the decision, from 0: pick.n",
+        "act": "search, resolve, seed, expand, recrawl, probe, walk, inward or import",
+        "account": "username as last shown, or the platform's id; NULL for a search",
+        "score": "the estimate by which it was chosen; 0 for seeds",
+        "features": "JSON of what was known of it then, by name; NULL for seeds",
+        "batch": "number of the first decision of its batch",
+        "value": "relevance found (of probe and walk 1: active, on topic); NULL while it is open",
+        "occurrences": "occurrences of the topic in the posts read; NULL while it is open",
+        "posts": "posts read; NULL while it is open",
+        "missing": "why nothing was found, if so; see outcome.missing",
+        "finished_at": "when its last page arrived; NULL while it is open",
+        "node": "account.node; negative: a query",
+    },
+    """select c.name, p.n, p.act, coalesce(a.username, a.platform_id), p.score, p.features, p.batch, o.value,
+  o.occurrences, o.posts, o.missing, o.at, p.node
+from pick p
+join campaign c on c.id = p.campaign
+left join outcome o on o.campaign = p.campaign and o.n = p.n
+left join account a on a.node = p.node""",
+)
+
+TOPIC_MATCH = ViewDefinition(
+    "topic_match",
+    "which posts match the topic of a campaign, without their texts: one row a match",
+    {
+        "campaign": CAMPAIGN,
+        "post": "the platform's own id of the post",
+        "author": "username as last shown, or the platform's id",
+        "occurrences": "occurrences of the topic in the post, at least 1",
+        "created_at": "when it was posted",
+        "node": "account.node of the author",
+    },
+    """select c.name, h.post, coalesce(a.username, a.platform_id), h.occurrences, p.created_at, p.author
+from hit h
+join campaign c on c.id = h.campaign
+join post p on p.id = h.post
+join account a on a.node = p.author""",
+)
+
+IMPORTANCE = ViewDefinition(
+    "importance",
+    "how important a campaign of kind track finds each account, as it was last written",
+    {
+        "campaign": CAMPAIGN,
+        "place": "1 for the most important; of equals the one with the lower number",
+        "account": "username as last shown, or the platform's id",
+        "importance": "OPIC: (H + C) / (G + 1), its share of all importance",
+        "history": "OPIC's H: all cash that it has paid out",
+        "indegree": "links to it, as [track] parallel counts them",
+        "relevance": "beta = 1 + ln(occurrences) over all visits",
+        "visits": "times it was read; 0: it is in the frontier",
+        "node": "account.node",
+    },
+    """select c.name, row_number() over (partition by s.campaign order by s.importance desc, s.node),
+  coalesce(a.username, a.platform_id), s.importance, s.history, s.indegree, s.relevance, s.visits, s.node
+from standing s
+join campaign c on c.id = s.campaign
+join account a on a.node = s.node""",
+)
+
 VIEWS = (
     TOP_ACCOUNT,
     TOPIC_POST,
@@ -353,5 +418,8 @@ VIEWS = (
     TRACKED_ACCOUNT,
     LIVENESS,
     SAMPLED_ACCOUNT,
+    DECISION,
+    TOPIC_MATCH,
+    IMPORTANCE,
 )
 """All views, in the order in which people ask."""

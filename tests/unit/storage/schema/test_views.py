@@ -302,7 +302,8 @@ def test_coverage_gap_counts_whatever_could_not_be_seen(asked):
         sent = [row for row in tables["request"] if row["campaign"] == campaign]
         for row in done:
             pages = [r for r in sent if r["n"] == row["n"] and r["kind"] in ("ok", "held", "missing")]
-            last_cursor = max(pages, key=lambda r: r["part"], default={"cursor": None})["cursor"]
+            pages = [page for page in pages if "follow" not in page["endpoint"].lower()]
+            last_cursor = max(pages, key=lambda r: r["id"], default={"cursor": None})["cursor"]
             if row["missing"] is None and acts[row["n"]] in ("search", *READ[:3]) and last_cursor is not None:
                 gaps[campaign, "search" if row["node"] < 0 else "timeline", "more pages"].append(row["n"])
         for row in sent:
@@ -331,6 +332,51 @@ def test_tracked_account_has_everybody_who_is_known(asked):
     ]  # fmt: skip
     assert {row["gone"] for row in expected} == {None, "suspended"}
     same(views["tracked_account"], expected, "campaign", "node")
+
+
+def test_a_decision_has_what_was_known_and_what_was_found(asked):
+    views, tables = asked
+    names, accounts, _ = context(tables)
+    found = by(tables["outcome"], "campaign", "n")
+    expected = []
+    for pick in tables["pick"]:
+        outcome = found.get((pick["campaign"], pick["n"]), {})
+        row = {
+            **pick,
+            **{name: outcome.get(name) for name in ("value", "occurrences", "posts", "missing")},
+            "campaign": names[pick["campaign"]],
+            "account": shown(accounts[pick["node"]]) if pick["node"] in accounts else None,
+            "finished_at": outcome.get("at"),
+        }
+        expected.append({name: row[name] for name in views["decision"][0]})
+    assert {row["finished_at"] is None for row in expected} == {True, False}
+    same(views["decision"], expected, "campaign", "n")
+
+
+def test_a_topic_match_has_the_post_and_its_author_but_no_text(asked):
+    views, tables = asked
+    names, accounts, _ = context(tables)
+    posts = by(tables["post"], "id")
+    expected = [
+        {"campaign": names[hit["campaign"]], "post": hit["post"], "author": shown(accounts[post["author"]]),
+         "occurrences": hit["occurrences"], "created_at": post["created_at"], "node": post["author"]}
+        for hit in tables["hit"] for post in [posts[hit["post"]]]
+    ]  # fmt: skip
+    assert expected
+    same(views["topic_match"], expected, "campaign", "post")
+
+
+def test_importance_ranks_the_accounts_that_a_campaign_tracks(asked):
+    views, tables = asked
+    names, accounts, _ = context(tables)
+    expected, places = [], Counter()
+    for row in sorted(tables["standing"], key=lambda row: (row["campaign"], -row["importance"], row["node"])):
+        places[row["campaign"]] += 1
+        kept = {name: row[name] for name in ("importance", "history", "indegree", "relevance", "visits", "node")}
+        expected.append({"campaign": names[row["campaign"]], "place": places[row["campaign"]],
+                         "account": shown(accounts[row["node"]]), **kept})  # fmt: skip
+    assert expected
+    same(views["importance"], expected, "campaign", "node")
 
 
 def test_liveness_has_everybody_who_was_tested_as_last_found(asked):
@@ -383,12 +429,14 @@ def module_of(version):
 
 
 def test_the_migrations_make_the_views_of_the_code():
-    first, third, later = (module_of(version) for version in ("0004", "0007", "0008"))
-    told = (*first.VIEWS, *third.RENEWED, third.TRACKED_ACCOUNT, *later.RENEWED, *later.NEW)
+    first, third, later, last = (module_of(version) for version in ("0004", "0007", "0008", "0010"))
+    told = (*first.VIEWS, *third.RENEWED, third.TRACKED_ACCOUNT, *later.RENEWED, *later.NEW, *last.RENEWED, *last.NEW)
     made = {name: (name, *rest) for name, *rest in told}
     assert [(view.name, view.comment, dict(view.columns), view.sql) for view in VIEWS] == list(made.values())
     before = {name: (name, *rest) for name, *rest in (*first.VIEWS, *third.RENEWED)}
     assert [tuple(one) for one in later.BEFORE] == [before[name] for name, *_ in later.BEFORE]
+    renewed = {name: (name, *rest) for name, *rest in later.RENEWED}
+    assert [tuple(one) for one in last.BEFORE] == [renewed[name] for name, *_ in last.BEFORE]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -397,15 +445,18 @@ def test_the_views_come_and_go_with_their_migration(kind):
         config = make_alembic_config()
         config.attributes["connection"] = connection
         assert views_in(connection) == set(NAMES)
-        tracked = set(NAMES) - {"liveness", "sampled_account"}
+        before = set(NAMES) - {"decision", "topic_match", "importance"}
+        tracked = before - {"liveness", "sampled_account"}
         first = tracked - {"tracked_account"}
         for going, version, left in (
+            (command.downgrade, "0009", before),
             (command.downgrade, "0007", tracked),
             (command.downgrade, "0006", first),
             (command.downgrade, "0003", set()),
             (command.upgrade, "0006", first),
             (command.upgrade, "0007", tracked),
-            (command.upgrade, "0008", set(NAMES)),
+            (command.upgrade, "0009", before),
+            (command.upgrade, "0010", set(NAMES)),
         ):
             with connection.begin():
                 going(config, version)
