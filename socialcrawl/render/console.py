@@ -52,5 +52,14 @@ def make_console(*, unfolded: bool = False, errors: bool = False) -> Console:
 def render_text(show: Callable[[Console], object], width: int = 100) -> str:
     """Return what `show` prints on a console of that width, as plain text without colours."""
     buffer = StringIO()
-    show(Console(file=buffer, width=width, markup=False, emoji=False, highlight=False, color_system=None))
+    console = Console(
+        file=buffer,
+        width=width,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        color_system=None,
+        force_jupyter=False,  # else a notebook shows it at once
+    )
+    show(console)
     return buffer.getvalue()
