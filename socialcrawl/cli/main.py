@@ -160,6 +160,7 @@ def doctor(
     offline: Annotated[
         bool, typer.Option("--offline", help="Send no request. Default: one search for 10 posts.")
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check that a campaign can run.
 
@@ -168,7 +169,7 @@ def doctor(
     from socialcrawl.cli.commands.doctor import run_checks as examine  # noqa: PLC0415
     from socialcrawl.render.console import make_console  # noqa: PLC0415
 
-    raise typer.Exit(examine(campaign, make_console(), offline=offline))
+    raise typer.Exit(examine(campaign, make_console(), offline=offline, as_json=as_json))
 
 
 def run(

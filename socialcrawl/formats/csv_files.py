@@ -21,18 +21,19 @@ NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 class CsvRows:
-    """A writer of CSV with the comma and line feeds.
+    """A writer of CSV with line feeds.
 
     Args:
         stream: where to.
         safe: whether texts that a spreadsheet would take for formulas get an apostrophe.
+        separator: what stands between cells.
     """
 
-    def __init__(self, stream: Stream, *, safe: bool = False) -> None:
+    def __init__(self, stream: Stream, *, safe: bool = False, separator: str = ",") -> None:
         self._safe = safe
-        self._rows = csv.writer(stream, lineterminator="\n")
+        self._rows = csv.writer(stream, lineterminator="\n", delimiter=separator)
         # The csv module leaves a carriage return without quotes, where readers end the row.
-        self._quoted = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+        self._quoted = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC, delimiter=separator)
 
     def write(self, rows: Iterable[Sequence[Any]]) -> None:
         """Add rows; None is an empty cell."""

@@ -148,9 +148,17 @@ def show(console: Console, given: CampaignReport, png: Path | None = None) -> No
     if given.unread:
         lines = [f"  {who}: {_explain_reason(why, found.platform)}" for who, why in given.unread]
         console.print(Text("\n".join(["seeds that could not be read:", *lines])))
-    if png is not None and (curve := find_curve(known, found)) is not None:
-        score_curve.draw_png(png, curve)
-        console.print(f"{curve.name}: {png}", soft_wrap=True)
+    if png is not None and (sentence := draw_picture(given, png)):
+        console.print(f"{sentence}: {png}", soft_wrap=True)
+
+
+def draw_picture(given: CampaignReport, png: Path) -> str:
+    """Draw the curve of a report into a file, and return what it is; "" where there is nothing to draw."""
+    curve = find_curve(given.known, given.found)
+    if curve is None:
+        return ""
+    score_curve.draw_png(png, curve)
+    return curve.name
 
 
 def _make_headline(given: CampaignReport) -> Table:

@@ -20,7 +20,7 @@ answers a common question. You can query them with
 - [Python](python.md), or any other program: it is plain SQL.
 
 ```text
-$ socialcrawl sql --db demo.db "select account, occurrences, posts from top_account limit 3"
+$ socialcrawl sql demo.db "select account, occurrences, posts from top_account limit 3"
 account          occurrences  posts
 shebre_yo                292   1389
 the_shiwil               143   1402

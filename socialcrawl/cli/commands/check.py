@@ -1,5 +1,6 @@
 """`socialcrawl check`: campaign files looked through without a request; and their JSON Schema, for editors."""
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from math import isinf
 from pathlib import Path
@@ -17,36 +18,43 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.render.console import Text
 from socialcrawl.storage.database.health import is_missing
+from socialcrawl.text.terminal import write_json
 
 DONE, WRONG = 0, 2
 Made = TypeVar("Made")
 
 
-def check(given: Sequence[Path], console: Console) -> int:
+def check(given: Sequence[Path], console: Console, *, as_json: bool = False) -> int:
     """Return the exit code after every campaign file was looked through: 2 if something in one of them is wrong.
 
     Args:
         given: campaign files, and folders of them (`*.toml`).
         console: where each file gets its line.
+        as_json: one JSON object to stdout instead.
 
     Raises:
         SettingsError: there is nothing to look at.
     """
-    files = list(find_campaign_files(given))
-    code = DONE
     names: dict[tuple[str, str], Path] = {}
-    for file in files:
+    found = []
+    for file in list(find_campaign_files(given)):
+        said: dict[str, Any] = {"file": str(file), "campaign": None, "errors": [], "warnings": []}
+        found.append(said)
         try:
             plan = _make_plan(file)
             _check_unique(names, file, plan.settings)
-            console.print(Text(f"ok     {file}: {_format_plan(plan)}"), soft_wrap=True)
-            for _, warning in plan.warnings:
-                console.print(Text(f"WARN   {file}: {warning}"), soft_wrap=True)
         except SettingsError as error:
-            lines = [line.removeprefix(f"{file}: ") for line in str(error).splitlines()]
-            console.print(Text("\n".join(f"WRONG  {file}: {line}" for line in lines)), soft_wrap=True)
-            code = WRONG
-    return code
+            said["errors"] = [line.removeprefix(f"{file}: ") for line in str(error).splitlines()]
+            lines = [f"WRONG  {file}: {line}" for line in said["errors"]]
+        else:
+            said |= {"campaign": plan.settings.name, "warnings": [warning for _, warning in plan.warnings]}
+            lines = [f"ok     {file}: {_format_plan(plan)}", *(f"WARN   {file}: {one}" for one in said["warnings"])]
+        if not as_json:
+            console.print(Text("\n".join(lines)), soft_wrap=True)
+    wrong = any(said["errors"] for said in found)
+    if as_json:
+        write_json(json.dumps({"valid": not wrong, "files": found}, ensure_ascii=False))
+    return WRONG if wrong else DONE
 
 
 def make_schema() -> dict[str, Any]:

@@ -3,11 +3,12 @@
 It is one request, and two more of an instance of Mastodon, whose rules are shown.
 """
 
+import json
 import platform
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,6 +46,7 @@ from socialcrawl.storage.database.health import (
     open_existing,
     read_schema_state,
 )
+from socialcrawl.text.terminal import write_json
 from socialcrawl.text.wording import format_span, pluralize
 
 if TYPE_CHECKING:
@@ -67,18 +69,23 @@ class DoctorCheck:
     text: str
 
 
-def run_checks(file: Path | None, console: Console, *, offline: bool = False) -> int:
+def run_checks(file: Path | None, console: Console, *, offline: bool = False, as_json: bool = False) -> int:
     """Return the exit code: 0 if nothing failed, else 1; every check is a line on `console`.
 
     Args:
         file: the campaign file; without one, only what needs none is looked at.
         console: where a person looks.
         offline: whether nothing is to be sent.
+        as_json: one JSON object to stdout instead.
     """
-    failed = False
+    checks = []
     for check in _make_checks(file, offline=offline):
-        console.print(_format_check(check))
-        failed = failed or check.state == FAIL
+        checks.append(check)
+        if not as_json:
+            console.print(_format_check(check))
+    failed = any(check.state == FAIL for check in checks)
+    if as_json:
+        write_json(json.dumps({"ready": not failed, "checks": [asdict(check) for check in checks]}))
     return int(failed)
 
 

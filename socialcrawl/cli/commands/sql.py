@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from socialcrawl.storage.database.connection import Opened
 
 SHOWN = 10  # campaigns that a message names
-STYLES = ("table", "csv", "json")
+STYLES = ("table", "csv", "tsv", "json", "ndjson")
+SEPARATORS = {"csv": ",", "tsv": "\t"}
 
 
 def answer(
@@ -40,7 +41,7 @@ def answer(
     Args:
         place: the database.
         sql: one SELECT.
-        style: table | csv | json.
+        style: one of STYLES.
         seconds: how long the database may work on it.
         most: the most rows to write; None: all, but ROWS in a table.
         allow_superuser: whether a role of PostgreSQL may ask that can do harm outside of the tables.
@@ -54,7 +55,7 @@ def answer(
 
     if style not in STYLES:
         raise SettingsError(explain_unknown("--format", style, STYLES))
-    if safe_csv and style != "csv":
+    if safe_csv and style not in SEPARATORS:
         raise SettingsError("--safe-csv is for CSV: add --format csv, or remove it.")
     shown = ROWS if most is None and style == "table" else most
     given = run_query(place, sql, seconds, time.monotonic, allow_superuser=allow_superuser, warn=write_error)
@@ -69,20 +70,21 @@ def answer(
 
 
 def write(columns: Sequence[str], rows: Iterator[tuple[Any, ...]], style: str, *, safe_csv: bool = False) -> None:
-    """Write an answer to stdout while it is read; `style` is csv | json."""
-    if style == "json":
-        names = name_columns(columns)
-        write_json("[", end="")
-        for place, row in enumerate(rows):
-            line = json.dumps(
-                dict(zip(names, map(_make_finite, row), strict=True)), ensure_ascii=False, default=convert_for_json
-            )
-            write_json((", " if place else "") + line, end="")
-        write_json("]")
-    else:
-        lines = CsvRows(open_data_stream(), safe=safe_csv)
+    """Write an answer to stdout while it is read; `style` is one of STYLES, but table."""
+    if style in SEPARATORS:
+        lines = CsvRows(open_data_stream(), safe=safe_csv, separator=SEPARATORS[style])
         lines.write([columns])
         lines.write([_format_field(value) for value in row] for row in rows)
+        return
+    names = name_columns(columns)
+    begin, between, end = ("[", ", ", "]\n") if style == "json" else ("", "\n", "\n")
+    place = -1
+    for place, row in enumerate(rows):
+        line = json.dumps(
+            dict(zip(names, map(_make_finite, row), strict=True)), ensure_ascii=False, default=convert_for_json
+        )
+        write_json((between if place else begin) + line, end="")
+    write_json((begin if place < 0 else "") + (end if style == "json" or place >= 0 else ""), end="")
 
 
 def _write_table(columns: Sequence[str], rows: Iterator[tuple[Any, ...]]) -> bool:

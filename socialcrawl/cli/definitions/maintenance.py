@@ -18,6 +18,7 @@ from socialcrawl.text.terminal import write_json
 def check(
     files: Annotated[list[Path] | None, typer.Argument(help="Campaign files or folders of them.")] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of campaign files instead.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check campaign files.
 
@@ -31,7 +32,7 @@ def check(
         return
     if not files:
         raise typer.BadParameter("name a campaign file or a folder of them; or --schema")
-    raise typer.Exit(looking.check(files, make_console()))
+    raise typer.Exit(looking.check(files, make_console(), as_json=as_json))
 
 
 def verify(

@@ -1,15 +1,20 @@
 """The commands that ask a database: `sql`, `explore`, `explain`, `report`. They read; they change nothing."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from socialcrawl.cli.choices import offer
-from socialcrawl.cli.options import PLACE, AllowHost, CampaignName, Database, Place
+from socialcrawl.cli.options import PLACE, AllowHost, AsJson, CampaignName, Database, Place
 from socialcrawl.errors import SettingsError
+from socialcrawl.text.terminal import write_json
 
 Timeout = Annotated[str, typer.Option(help="Maximum time for a query: 30s, 5m.")]
+ResultFormat = Annotated[
+    str, typer.Option("--format", help="Form of the result.", **offer("table|csv|tsv|json|ndjson"))
+]
 
 
 def sql(
@@ -22,7 +27,9 @@ def sql(
     ],
     *,
     database: Database = None,
-    style: Annotated[str, typer.Option("--format", help="Form of the result.", **offer("table|csv|json"))] = "table",
+    style: Annotated[
+        str, typer.Option("--format", help="Form of the result.", **offer("table|csv|tsv|json|ndjson"))
+    ] = "table",
     timeout: Timeout = "30s",
     limit: Annotated[
         int | None, typer.Option(min=0, help="Maximum number of rows. Default: all; in a table 10,000.")
@@ -30,7 +37,7 @@ def sql(
     safe_csv: Annotated[
         bool,
         typer.Option(
-            "--safe-csv", help="CSV for spreadsheets: put an apostrophe before texts that look like formulas."
+            "--safe-csv", help="CSV or TSV for spreadsheets: put an apostrophe before texts that look like formulas."
         ),
     ] = False,
     allow_superuser: Annotated[
@@ -83,7 +90,7 @@ def explain(
     database: Database = None,
     campaign: CampaignName = None,
     top: Annotated[int, typer.Option(min=0, help="Number of links to the account to list.")] = 10,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Explain the score of an account.
 
@@ -103,6 +110,14 @@ if TYPE_CHECKING:
     from socialcrawl.storage.database.address import DatabaseAddress
 
 
+WithTexts = Annotated[
+    bool, typer.Option("--with-texts", help="With --html: also account names and post texts. Read the terms first.")
+]
+SubTopics = Annotated[
+    list[str] | None, typer.Option(help="Samples: show the share of accounts that use this word. Repeatable.")
+]
+
+
 def report(
     place: Place = None,
     *,
@@ -113,16 +128,13 @@ def report(
         Path | None,
         typer.Option(help="Write the report as one HTML page, with charts, to this file. Counts and ids only."),
     ] = None,
-    with_texts: Annotated[
-        bool, typer.Option("--with-texts", help="With --html: also account names and post texts. Read the terms first.")
-    ] = False,
+    with_texts: WithTexts = False,
     top: Annotated[int, typer.Option(min=1, help="Number of accounts to list.")] = 15,
     usage: Annotated[
         Path | None, typer.Option(help="Campaign file: show what X has billed beside the ledger (asks X).")
     ] = None,
-    sub: Annotated[
-        list[str] | None, typer.Option(help="Samples: show the share of accounts that use this word. Repeatable.")
-    ] = None,
+    sub: SubTopics = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show what a campaign found.
 
@@ -138,6 +150,8 @@ def report(
         raise SettingsError("--usage names the campaign and its database: name no other, and remove --campaign.")
     if with_texts and html is None:
         raise SettingsError("--with-texts adds names and texts to a page: name the page with --html FILE.")
+    if as_json and (usage or html):
+        raise SettingsError("--usage and --html are for people: remove --json.")
     if png is not None:
         find_format(png)  # before anything is read
     settings = None if usage is None else read(usage)
@@ -146,7 +160,7 @@ def report(
     else:
         where, name = settings.database, settings.name
     wanted = ReportRequest(top, SystemClock().now(), sub or ())
-    _show(where, name, png, html, wanted, with_texts=with_texts)
+    _show(where, name, png, html, wanted, with_texts=with_texts, as_json=as_json)
     if settings is not None:
         from socialcrawl.campaign.plan import make_plan  # noqa: PLC0415
         from socialcrawl.cli.commands.usage import compare  # noqa: PLC0415
@@ -163,10 +177,11 @@ def _show(
     wanted: "ReportRequest",
     *,
     with_texts: bool,
+    as_json: bool,
 ) -> None:
     from socialcrawl.cli.commands.sql import choose_campaign  # noqa: PLC0415
     from socialcrawl.platforms.registry import find_platform  # noqa: PLC0415
-    from socialcrawl.render.campaign_report import read_report, show  # noqa: PLC0415
+    from socialcrawl.render.campaign_report import collect_values, draw_picture, read_report, show  # noqa: PLC0415
     from socialcrawl.render.console import make_console  # noqa: PLC0415
     from socialcrawl.storage.database.health import open_readable  # noqa: PLC0415
     from socialcrawl.text.terminal import write_error  # noqa: PLC0415
@@ -177,6 +192,11 @@ def _show(
             from socialcrawl.render.html_report import make_page, write_page  # noqa: PLC0415
 
             write_page(html, make_page(connection, found, wanted.now or 0.0, with_texts=with_texts))
+    if as_json:
+        if png is not None:
+            draw_picture(found, png)
+        write_json(json.dumps(collect_values(found), ensure_ascii=False))
+        return
     console = make_console()
     show(console, found, png)
     if html is not None:

@@ -148,3 +148,13 @@ def test_a_backup_of_a_database_needs_a_name_for_the_copy(place):
     done = socialcrawl("backup", "mine.db", "--force", folder=place)
     assert done.returncode == 2
     assert "--out FILE" in done.stderr
+
+
+def test_a_report_and_a_look_at_a_campaign_are_there_for_scripts(place):
+    told = json.loads(socialcrawl("report", "mine.db", "--json", "--png", "curve.png", folder=place).stdout)
+    assert told["steps"] == 110
+    assert (place / "curve.png").stat().st_size > 1000
+    doctor = socialcrawl("doctor", "--json", folder=place)
+    told = json.loads(doctor.stdout)
+    assert told["ready"] == (doctor.returncode == 0)
+    assert {"state", "name", "text"} == set(told["checks"][0])

@@ -133,6 +133,18 @@ def test_the_choices_that_help_shows_are_those_that_the_command_knows(words, fla
     assert metavar in ask(*words.split(), "-h").stdout
 
 
+def test_each_command_that_reports_takes_json():
+    silent = {
+        "init": "writes a file", "daemon": "has --log json", "pause": "acts", "resume": "acts", "stop": "acts",
+        "sql": "has --format", "explore": "serves pages", "mock": "serves posts", "import": "acts", "backup": "acts",
+        "order": "writes files",
+    }  # fmt: skip
+    for words, command in COMMANDS.items():
+        if len(words) == 1:
+            flags = {flag for option in command.params for flag in option.opts}
+            assert ("--json" in flags) != (words[0] in silent), words
+
+
 class Entry:
     """An entry point, as an installed package has it."""
 
@@ -150,7 +162,7 @@ def test_shells_complete_commands_options_and_choices():
     assert complete("socialcrawl re") == ["resume", "report", "retain"]
     assert complete("socialcrawl run --ch") == ["--change"]
     assert complete("socialcrawl init --kind re") == ["refresh"]
-    assert complete("socialcrawl sql --format ") == ["table", "csv", "json"]
+    assert complete("socialcrawl sql --format ") == ["table", "csv", "tsv", "json", "ndjson"]
     assert complete("socialcrawl demo --estimator lnh-a") == ["lnh-avg"]
 
 
