@@ -15,7 +15,7 @@ from traceback import walk_tb
 from typing import Any
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.text.wording import explain_unknown
+from socialcrawl.text.wording import explain_unknown, suggest_nearest
 
 _LOADED = set[str]()  # the top modules of loaded plug-ins
 PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
@@ -163,7 +163,8 @@ class PluginGroup:
         try:
             found = load(*given)
         except Exception as error:  # whatever the import of another package raises
-            raise SettingsError(f"{where} cannot be loaded: {describe_error(error)}.{then}") from error
+            said = describe_error(error)
+            raise SettingsError(f"{where} cannot be loaded: {said}{'' if said[-1:] == '?' else '.'}{then}") from error
         if fault := self.find_fault(name, found):
             raise SettingsError(f"{where} {fault}.")
         home = found.__module__ if isinstance(found, type) else type(found).__module__
@@ -195,8 +196,11 @@ def _import_path(path: str) -> Any:
     """Return the object at `module:name`. The working folder is searched last, and from then on, as by `python -m`."""
     if (here := os.getcwd()) not in sys.path and "" not in sys.path:  # noqa: PTH109 - as sys.path has it
         sys.path.append(here)
-    module, _, name = path.partition(":")
-    return getattr(import_module(module), name)
+    place, _, name = path.partition(":")
+    module = import_module(place)
+    if not hasattr(module, name):
+        raise AttributeError(f"module {place!r} has no attribute {name!r}.{suggest_nearest(name, vars(module))}")
+    return getattr(module, name)
 
 
 @cache
