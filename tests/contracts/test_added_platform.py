@@ -468,7 +468,7 @@ def test_a_template_without_a_budget_is_adapted_to_another_kind(package, tmp_pat
 
 
 def test_a_platform_that_does_not_say_so_has_no_search(tmp_path):
-    plain = PLUGIN.replace("    searches = True\n", "").replace("    def queries(", "    def unused(")
+    plain = PLUGIN.replace("    searches = True\n", "").replace("    def list_queries(", "    def unused(")
     (tmp_path / "discussing.py").write_text(plain, "utf-8")
     (tmp_path / "forum.toml").write_text(POLICY, "utf-8")
     path = installed(tmp_path, "platforms", "forum = discussing:forum")
