@@ -43,9 +43,14 @@ def make_posts(path, users=2_000, seed=1, **options):
     return Path(path)
 
 
+def run_mock(posts, *options):
+    """Return a context in which a mock of X, Bluesky and Mastodon serves these posts."""
+    return spawn(Path(posts), *map(str, options))
+
+
 def start_mock(posts, *options):
-    """Start a mock of X, Bluesky and Mastodon that serves these posts until the notebook is closed; return its address."""
-    return _stack.enter_context(spawn(Path(posts), *map(str, options))).url
+    """Start such a mock, which runs until the notebook is closed, and return its address."""
+    return _stack.enter_context(run_mock(posts, *options)).url
 
 
 def socialcrawl(*words, quiet=False):
