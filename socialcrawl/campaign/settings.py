@@ -88,7 +88,7 @@ class Settings(Section):
         PlainValidator(_database),
         PlainSerializer(str),
         WithJsonSchema({"type": "string", "default": "socialcrawl.db"}),
-        Field(description="an SQLite file, made if it is not there, or postgresql://USER@HOST/NAME"),
+        Field(description="an SQLite file, created if missing, or postgresql://USER@HOST/NAME"),
     ] = Path("socialcrawl.db")
     kind: Annotated[
         str,

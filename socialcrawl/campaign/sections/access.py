@@ -48,7 +48,7 @@ class TokenSection(Section):
 
 
 class SourceSection(Section):
-    """Which platform, and how to speak to it. The token stays in the environment."""
+    """Which platform, and how to access it. The token stays in the environment."""
 
     platform: str = Field(default=DEFAULT.name, description=f"one of {', '.join(BUILT_IN)}")
     base_url: str | None = Field(default=None, description="another server than the platform's own, such as the mock")
@@ -57,12 +57,12 @@ class SourceSection(Section):
     )
     token_env: Variable | None = Field(
         default=None,
-        description="environment variable that holds the token (X_BEARER_TOKEN where X is asked) or the app password",
+        description="environment variable that holds the token (default on X: X_BEARER_TOKEN) or the app password",
     )
     identifier: str | None = Field(default=None, description="the handle to sign in with (Bluesky)")
     hosts: list[str] = Field(
         default=[],
-        description="other instances on which accounts are asked (Mastodon), or hosts whose pages are (web); * for any",
+        description="other instances from which accounts are fetched (Mastodon); hosts of pages (web); * for any",
     )
     domain: str | None = Field(
         default=None, description="the domain in the names of your instance, if it is not the host (Mastodon)"
@@ -85,14 +85,14 @@ class SourceSection(Section):
         default=1, description="pages of 100 posts of a timeline"
     )
     reuse_hours: Annotated[float, Field(ge=0, le=8784)] = Field(
-        default=24.0, description="answers in the database that are younger are not asked for again"
+        default=24.0, description="responses in the database that are younger are not fetched again"
     )
     policy: FilePath | None = Field(default=None, description="a price and limit table of your own")
     keep_original: bool = Field(default=False, description="keep the platform's JSON of every post")
     keep_answers: bool = Field(default=False, description="keep every answer as it came, for web archives (WARC)")
     timeout: Annotated[float, Field(gt=0, le=3600)] = Field(default=30.0, description="seconds to wait for an answer")
     deadline: Annotated[float, Field(gt=0, le=86_400)] | None = Field(
-        default=None, description="seconds for a whole answer, however slowly it arrives (4 times timeout)"
+        default=None, description="seconds for a whole response, however slowly it arrives (default: 4 times timeout)"
     )
 
     @model_validator(mode="after")

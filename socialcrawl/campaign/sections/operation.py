@@ -23,12 +23,12 @@ class ScheduleSection(Section):
     )
     every: Span | None = Field(default=None, description="a turn begins so long after the last one ended: 6h, 1d")
     lasting: Span | None = Field(
-        default=None, description="a turn of cron or every waits and goes on for so long; without, until its first wait"
+        default=None, description="how long a turn of cron or every lasts; default: until its first wait"
     )
     between: Hours | None = Field(
-        default=None, description="the window of the day: 22:00-06:00; nothing is asked outside of it"
+        default=None, description="hours of the day: 22:00-06:00; nothing is fetched at other times"
     )
-    timezone: Zone = Field(default="UTC", description="whose clocks cron and between mean: Europe/Berlin")
+    timezone: Zone = Field(default="UTC", description="time zone of cron and between: Europe/Berlin")
 
     @model_validator(mode="after")
     def _check_keys(self) -> Self:
@@ -54,7 +54,7 @@ class ScheduleSection(Section):
 
 
 class NotifySection(Section):
-    """Who is told by a daemon when the campaign is paused, stopped, done or stalled, or its platform is down."""
+    """Notices of a daemon: when the campaign is paused, stopped, done or stalled, or its platform is down."""
 
     on: list[str] = Field(default=list(NOTICES), description=f"of what: {', '.join(NOTICES)}")
     command: list[str] = Field(default=[], description="a program and its arguments, run at each notice")

@@ -23,7 +23,7 @@ from socialcrawl.text.wording import parse_instant
 
 
 class TopicSection(Section):
-    """What the campaign is about; see `relevance.Topic`."""
+    """What the campaign is about: words, languages and time span; see `relevance.Topic`."""
 
     keywords: list[str] = Field(default=[], description="words, phrases and prefixes (modul*), compared without case")
     patterns: list[str] = Field(default=[], description="regular expressions, on request")
@@ -48,10 +48,10 @@ class TopicSection(Section):
 
 
 class AccountsSection(Section):
-    """Who is never asked: bots and hubs."""
+    """Accounts that are never read, such as bots and hubs."""
 
-    exclude: Names = Field(default=[], description="usernames, or patterns with * (*_bot), that are never asked")
-    include: Names = Field(default=[], description="exceptions: asked although a pattern excludes them")
+    exclude: Names = Field(default=[], description="usernames, or patterns with * (*_bot), that are never read")
+    include: Names = Field(default=[], description="exceptions: read although a pattern excludes them")
 
     @model_validator(mode="after")
     def _check_include(self) -> Self:
@@ -63,21 +63,21 @@ class AccountsSection(Section):
 
 
 class SeedsSection(Section):
-    """Where it starts: accounts that are named, and authors that a search for the keywords finds."""
+    """Where the campaign starts: accounts that you name, and authors found by a search for the keywords."""
 
     search: bool = Field(default=True, description="search the keywords and begin with the authors")
     usernames: list[str] = Field(default=[], description="accounts to begin with, without @")
     file: FilePath | None = Field(default=None, description="a text file with one username per line")
     lists: list[str] = Field(
         default=[],
-        description="lists whose members to begin with (Bluesky: at://..., or the address of the list's page)",
+        description="lists whose members are seeds (Bluesky: at://..., or the address of the list's page)",
     )
     most: Positive | None = Field(default=50, description="the most accounts that the search adds")
     search_pages: Positive = Field(default=1, description="pages of 100 posts that each search may read")
 
 
 class CrawlSection(Section):
-    """How it chooses: Algorithm 1's estimator, refresh rate r and budget n."""
+    """How accounts are chosen: estimator, batch size r and number of steps n of Algorithm 1."""
 
     estimator: str = Field(
         default="hybrid-sum",
@@ -91,7 +91,7 @@ class CrawlSection(Section):
         default=1,
         description='r: accounts picked together before the estimate is renewed; "auto": as few as keep a window busy',
     )
-    steps: Positive | None = Field(default=None, description="n: accounts to ask after the seeds")
+    steps: Positive | None = Field(default=None, description="n: accounts to read after the seeds")
     strategy: str = Field(
         default="greedy",
         description=f"one of {', '.join(STRATEGIES)}; one that another package adds; or module:Class",
@@ -115,7 +115,9 @@ class CrawlSection(Section):
         default={"mentions": 1},
         description="what makes a link: mentions (of any kind), replies, reposts, quotes, follows; or their weights",
     )
-    shadows: list[str] = Field(default=[], description="estimators that look on and cost nothing; report compares them")
+    shadows: list[str] = Field(
+        default=[], description="estimators that score alongside at no cost; report compares them"
+    )
 
     @field_validator("strategy")
     @classmethod
@@ -157,15 +159,13 @@ class CrawlSection(Section):
 
 
 class BudgetSection(Section):
-    """What it may spend at most; reaching one pauses the campaign."""
+    """Limits on what the campaign may spend; reaching one pauses it."""
 
-    max_requests: Positive | None = Field(default=None, description="requests sent, whatever they bring")
-    max_nodes: Positive | None = Field(
-        default=None, description="accounts asked, seeds included; visits, where it tracks"
-    )
+    max_requests: Positive | None = Field(default=None, description="requests sent, whatever they return")
+    max_nodes: Positive | None = Field(default=None, description="accounts read, seeds included; for track, visits")
     max_posts: Positive | None = Field(default=None, description="posts read")
     max_money: Annotated[float, Field(gt=0, le=1e9)] | None = Field(default=None, description="dollars")
     max_time: Span | None = Field(default=None, description="since its first request: 12h, 7d")
     confirm_above: Annotated[float, Field(ge=0, le=1e9)] = Field(
-        default=10.0, description="dollars from which a run asks for confirmation (or for --yes)"
+        default=10.0, description="dollars from which run asks for confirmation (or --yes)"
     )

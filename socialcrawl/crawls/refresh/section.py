@@ -25,7 +25,8 @@ class RefreshSection(Section):
         default="auto", description="the order (LiveRank); auto: pa for accounts, pa+- for pages of the web"
     )
     training: Literal["auto", "random", "indegree", "pagerank"] = Field(
-        default="auto", description="who is tested first, to learn from; auto: pagerank for accounts, random for pages"
+        default="auto",
+        description="which accounts are tested first, to learn from; auto: pagerank for accounts, random for pages",
     )
     z: Annotated[int, Field(ge=0, le=LARGEST)] = Field(
         default=RULES.z, description="how many are tested first, those of check on top; 0: the order itself begins"

@@ -17,7 +17,7 @@ RULES: Any = WalkRules()
 
 
 class SampleSection(Section):
-    """How it walks, who is on topic, and what counts."""
+    """How walks move, which accounts are on topic, and which visits count."""
 
     focus: Literal["none", "hard", "neighbourhood", "trial", "ancestor"] = Field(
         default=RULES.focus,
@@ -27,7 +27,8 @@ class SampleSection(Section):
         default=RULES.exact, description="hard: judge all neighbours of an account, not only the one drawn"
     )
     k: Positive | None = Field(
-        default=None, description="neighbourhood: links from the topic (1); trial: steps off it before it goes back (3)"
+        default=None,
+        description="neighbourhood: links from the topic (1); trial: steps off it before the walk returns (3)",
     )
     b: Positive = Field(default=RULES.b, description="neighbourhood: short walks that tell whether an account is near")
     crude: bool = Field(
@@ -37,16 +38,16 @@ class SampleSection(Section):
     degree: Positive = Field(default=RULES.degree, description="D: more than any account has neighbours")
     walkers: Positive = Field(default=RULES.walkers, description="independent walks")
     burn_in: Annotated[int, Field(ge=0, le=LARGEST)] = Field(
-        default=RULES.burn_in, description="on-topic visits of each walk that are dropped, as they tell where it began"
+        default=RULES.burn_in, description="visits on topic at the start of each walk that do not count"
     )
     samples: Positive | None = Field(
         default=RULES.samples, description="stop after this many on-topic visits beyond burn_in"
     )
     length: Positive | None = Field(
-        default=RULES.length, description="steps after which a walk ends; none: the budget tells"
+        default=RULES.length, description="steps after which a walk ends; none: the budget decides"
     )
     inward: bool = Field(
-        default=RULES.inward, description="also ask who mentions an account, where the platform can search for that"
+        default=RULES.inward, description="also search for accounts that mention an account, where the platform can"
     )
     mutual: Literal["once", "twice"] = Field(
         default=RULES.mutual, description="how two accounts that link to each other count as neighbours"

@@ -29,27 +29,29 @@ Memory = Annotated[
 
 
 class TrackSection(Section):
-    """How it goes on with accounts that it knows, and how it finds others."""
+    """How to divide visits between known and new accounts."""
 
     target: Literal["indegree", "importance", "relevance"] = Field(
-        default="indegree", description="what counts: links to an account; OPIC's importance; relevance of who links"
+        default="indegree",
+        description="what makes an account important: links to it; OPIC; relevance of accounts that link to it",
     )
     topical: bool = Field(
         default=False, description="importance along links of the topic: cash flows in proportion to their weights"
     )
     extra: Annotated[float, Field(ge=0)] = Field(
-        default=0.0, description="what OPIC's virtual page adds to each unit of cash that goes along links of the topic"
+        default=0.0, description="what OPIC's virtual page adds to each unit of cash that flows along links on topic"
     )
     memory: Memory = Field(
         default=ALL,
         description='how far back importance looks: "all", or so much of OPIC\'s clock G; 2 is about a visit of each',
     )
     lean: Annotated[float, Field(ge=-1, le=1)] = Field(
-        default=0.0, description="whom cash favours: 1 accounts that were never read, -1 those that were; 0: nobody"
+        default=0.0,
+        description="where cash goes: 1: to accounts that were never read; -1: to those that were; 0: to neither",
     )
     expansion: str = Field(default="gai", description=f"which unknown account is asked: {', '.join(EXPANSIONS)}")
-    recrawl: str = Field(default="oru", description=f"which known account is asked again: {', '.join(RECRAWLS)}")
-    p: Annotated[float, Field(ge=0, le=1)] = Field(default=0.5, description="how often it goes back")
+    recrawl: str = Field(default="oru", description=f"which known account is read again: {', '.join(RECRAWLS)}")
+    p: Annotated[float, Field(ge=0, le=1)] = Field(default=0.5, description="probability of a return visit")
     window: Annotated[str, *make_span_check(ALL)] = Field(
         default="7d", description='w: posts that are older when an account is read do not count; 12h, 7d; "all": all do'
     )
