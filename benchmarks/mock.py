@@ -34,7 +34,7 @@ def measure() -> list[Figure]:
         path = Path(scratch) / "posts.parquet"
         parquet.write_table(_posts(), path)
         begin = time.perf_counter()
-        with spawn(path, "--limit", "1000000") as mock:
+        with spawn(path, "--per-window", "1000000") as mock:
             started = time.perf_counter() - begin
             loaded = _memory(mock.process.pid)
             client = [sys.executable, "-m", "benchmarks.mock", mock.url]

@@ -42,7 +42,7 @@ def measure() -> list[Figure]:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         parquet.write_table(_posts(), folder / "posts.parquet")
-        with spawn(folder / "posts.parquet", "--limit", "1000000") as mock:
+        with spawn(folder / "posts.parquet", "--per-window", "1000000") as mock:
             ids = _ids(mock.url)
             bare, ours = [], []
             for turn in range(ROUNDS):

@@ -46,7 +46,7 @@ def measure() -> list[Figure]:
 
 def _replayed(graph: Path, seeds: Path, estimator: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "socialcrawl", "simulate", "--graph", str(graph), "--seeds", str(seeds)]
-    command += ["--estimator", estimator, "--budget", str(BUDGET), "--json"]
+    command += ["--estimator", estimator, "--steps", str(BUDGET), "--json"]
     done: dict[str, Any] = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=900).stdout)
     return done
 

@@ -53,13 +53,13 @@ def _crawl(posts: Path, word: str, estimator: str, number: int) -> dict[str, Any
     options = {
         "--posts": posts,
         "--keyword": word,
-        "--seed-count": SEEDS,
+        "--seed-size": SEEDS,
         "--seed": number,
         "--steps": STEPS,
         "--estimator": estimator,
         "--switch-after": 50,
         "--window": "3s",
-        "--limit": 100_000,
+        "--per-window": 100_000,
     }
     with tempfile.TemporaryDirectory() as scratch:
         listed = [str(part) for pair in options.items() for part in pair]

@@ -68,7 +68,7 @@ def measure() -> list[Figure]:
 
 def _crawl(folder: Path, estimator: str) -> None:
     """Run a campaign to its end."""
-    with spawn(folder / "posts.parquet", "--limit", "1000000", "--window", "60s") as mock:
+    with spawn(folder / "posts.parquet", "--per-window", "1000000", "--window", "60s") as mock:
         word, file = next(iter(choose_topics().values())), folder / "campaign.toml"
         file.write_text(
             CAMPAIGN.format(word=word, estimator=estimator, steps=STEPS, url=mock.url, token=TOKEN), "utf-8"

@@ -235,7 +235,7 @@ def demo(
     posts: Annotated[Path | None, typer.Option(help="File of posts. Default: generated posts.")] = None,
     keyword: Annotated[str | None, typer.Option(help="Topic keyword.")] = None,
     seeds: Annotated[Path | None, typer.Option(help="File of seed usernames, one per line.")] = None,
-    seed_count: Annotated[int | None, typer.Option(min=1, help="Draw this many seeds among matching authors.")] = None,
+    seed_count: Annotated[int | None, typer.Option("--seed-size", min=1, help="Number of seeds to draw.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
     steps: Annotated[int, typer.Option(min=1, help="Number of accounts to collect after the seeds.")] = 1200,
     estimator: DemoEstimator = "hybrid-sum",
@@ -243,7 +243,7 @@ def demo(
     refresh_rate: Annotated[int, typer.Option(min=1, help="Accounts picked per batch.")] = 1,
     control: ControlShare = 0.0,
     window: Annotated[str, typer.Option(help="Length of the mock's rate-limit windows.")] = "3s",
-    limit: Annotated[int, typer.Option(min=1, help="Requests per window.")] = 300,
+    limit: Annotated[int, typer.Option("--per-window", min=1, help="Requests per window.")] = 300,
     missing: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of accounts that no longer exist.")] = 0.0,
     vocabulary: Annotated[str, typer.Option(help="Names in X's paths.", **offer("tweet|post"))] = "tweet",
     database: DemoDatabase = None,
@@ -286,7 +286,7 @@ def simulate(
     *,
     graph: Annotated[list[Path], typer.Option(help="Known graph: a folder or .npz. Repeatable.")],
     estimator: Annotated[list[str], typer.Option(help="Which nodes to pick. Repeatable.", **offer_estimators())],
-    budget: Annotated[int, typer.Option(min=1, help="Steps after the seeds.")],
+    budget: Annotated[int, typer.Option("--steps", min=1, help="Number of nodes to pick after the seeds.")],
     seeds: Annotated[
         list[Path] | None, typer.Option(help="File of row numbers or names, one per line. Repeatable.")
     ] = None,

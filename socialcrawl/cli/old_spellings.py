@@ -7,8 +7,21 @@ from socialcrawl.text.terminal import write_error
 
 RENAMED: Mapping[str, Mapping[str, str]] = {
     "": {"--debug": "--verbose"},
-    "import": {"--campaign": "--db"},
-}
+    "import": {"--campaign": "--db", "--most": "--limit"},
+    "order": {"--most": "--limit"},
+    "train": {"--most": "--limit"},
+    "daemon": {"--workers": "--jobs"},
+    "demo": {"--limit": "--per-window", "--seed-count": "--seed-size"},
+    "mock": {"--limit": "--per-window"},
+    "simulate": {"--budget": "--steps"},
+    "lab gouriten": {
+        "--seeds": "--seed-size", "--sets": "--seed-sets", "--least": "--seed-least", "--window": "--rolling",
+    },
+    "lab kumar": {"--seeds": "--runs", "--window": "--link-days"},
+    "lab liverank": {"--seeds": "--runs"},
+    "lab opic": {"--window": "--window-type", "--begin": "--initial", "--pages": "--nodes"},
+    "lab sampling": {"--first": "--in-links", "--held": "--held-share"},
+}  # fmt: skip
 """{command without `socialcrawl`, or the group it is in: {old name: new name}}; "" for all commands."""
 
 

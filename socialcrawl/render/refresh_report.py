@@ -94,7 +94,7 @@ def _find_round(found: ProbePlan) -> str:
     if found.changing:
         return (
             f"what is left, in the order {found.changing} as of now only: every answer changes it, so that results "
-            f"call for new lists (--most keeps them short; rank pa or pa+- needs two rounds only)"
+            f"call for new lists (--limit keeps them short; rank pa or pa+- needs two rounds only)"
         )
     return "round two, what is left, in order"
 

@@ -83,7 +83,7 @@ def folder(tmp_path_factory):
     for words in list_shown_commands(TUTORIAL.read_text("utf-8")):
         if words[0] in ("quote", "run") or "sky.db" in words:
             continue  # Bluesky's part needs Bluesky
-        less = ["--steps", "60", "--limit", "3000"] if words[0] == "demo" else []
+        less = ["--steps", "60", "--per-window", "3000"] if words[0] == "demo" else []
         done = subprocess.run(
             [sys.executable, "-m", "socialcrawl", *words, *less], cwd=here, capture_output=True, text=True, check=False
         )

@@ -16,7 +16,7 @@ from socialcrawl.lab.graphs import write
 from socialcrawl.lab.results import read_results
 
 PACKAGE = Path(socialcrawl.__file__).parent
-WORDS = "simulate --estimator nh-ne-sum --estimator bfs --seed-sets 1 --seed-size 3 --budget 25 --jobs 1 --out out"
+WORDS = "simulate --estimator nh-ne-sum --estimator bfs --seed-sets 1 --seed-size 3 --steps 25 --jobs 1 --out out"
 KUMAR = """
 import json, sys
 import numpy as np

@@ -18,7 +18,7 @@ from socialcrawl.lab.grid import read_results
 PAGE = (Path(__file__).parents[2] / "docs/how-to/laboratory.md").read_text("utf-8")
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)
 ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if line.startswith("| `")]
-TINY = {"20000": "1500", "110000": "6000", "--budget 300": "--budget 40", "--switch-after 100": "--switch-after 15"}
+TINY = {"20000": "1500", "110000": "6000", "--steps 300": "--steps 40", "--switch-after 100": "--switch-after 15"}
 
 
 @pytest.fixture(scope="module")

@@ -126,7 +126,7 @@ def test_without_its_package_a_campaign_of_an_added_estimator_is_refused_with_th
 
 def test_simulate_takes_added_estimators_and_strategies_also_in_other_processes(package, tmp_path):
     graph = saved(tmp_path / "graph.npz", known(random_world(30, 4, 1)))
-    given = ("simulate", "--graph", graph, "--seed-sets", "2", "--seed-size", "2", "--budget", "12", "--out", "results")
+    given = ("simulate", "--graph", graph, "--seed-sets", "2", "--seed-size", "2", "--steps", "12", "--out", "results")
     told = telling(tmp_path, package)("run", "--help")
     assert told
     table = telling(tmp_path, package)(
@@ -137,7 +137,7 @@ def test_simulate_takes_added_estimators_and_strategies_also_in_other_processes(
     assert child.returncode == 1
     assert "the estimator 'fails' failed in score: ZeroDivisionError: no such number." in " ".join(child.stderr.split())
     child = socialcrawl(
-        "simulate", "--graph", graph, "--seed-sets", "1", "--seed-size", "2", "--budget", "12", "--estimator",
+        "simulate", "--graph", graph, "--seed-sets", "1", "--seed-size", "2", "--steps", "12", "--estimator",
         "late", "--json", folder=tmp_path, PYTHONPATH=package,
     )  # fmt: skip
     assert len(json.loads(child.stdout)["steps"]) == 12

@@ -128,7 +128,19 @@ def test_a_window_is_filled_where_all_its_requests_were_sent():
 
 
 def test_the_demo_is_the_same_again_and_another_with_another_seed(tmp_path):
-    given = ("--posts", posts_file(), "--keyword", TOPIC, "--seed-count", 5, "--steps", 10, "--limit", 1000, "--json")
+    given = (
+        "--posts",
+        posts_file(),
+        "--keyword",
+        TOPIC,
+        "--seed-size",
+        5,
+        "--steps",
+        10,
+        "--per-window",
+        1000,
+        "--json",
+    )
     told = [json.loads(socialcrawl("demo", *given, "--seed", seed, folder=tmp_path).stdout) for seed in (3, 3, 4)]
     for one in told:
         for key in ("wall_seconds", "cpu_seconds", "windows"):
@@ -160,7 +172,7 @@ def test_the_demo_without_a_terminal_prints_plain_lines(tmp_path):
     [
         (["--posts", "lost.parquet", "--keyword", "x"], 1, "lost.parquet"),
         (["--posts", "{posts}"], 2, "--keyword"),
-        (["--posts", "{posts}", "--keyword", "zzyzx", "--seed-count", "3"], 2, "zzyzx"),
+        (["--posts", "{posts}", "--keyword", "zzyzx", "--seed-size", "3"], 2, "zzyzx"),
         (["--posts", "{posts}", "--keyword", "zzyzx"], 1, "found no posts"),
         (["--posts", "{posts}", "--keyword", ""], 2, "is empty"),
         (["--posts", "{posts}", "--keyword", "x", "--estimator", "best"], 2, "estimator"),

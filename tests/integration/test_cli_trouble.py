@@ -131,7 +131,7 @@ def mock_process(*words, **more):
 
 def test_the_mock_says_first_where_it_is_and_then_that_its_port_is_taken(tmp_path):
     report = tmp_path / "count.json"
-    with mock_process("--window", "3s", "--limit", "7", "--report", str(report)) as child:
+    with mock_process("--window", "3s", "--per-window", "7", "--report", str(report)) as child:
         url = json.loads(child.stdout.readline())["url"]
         assert url.startswith("http://127.0.0.1:")
         other = socialcrawl("mock", "--posts", posts_file(), "--port", url.rsplit(":", 1)[1])
@@ -163,7 +163,7 @@ def test_a_mock_that_cannot_be_says_why(tmp_path, words, code, said):
 
 
 def demo_process(folder):
-    given = ["--posts", str(posts_file()), "--keyword", TOPIC, "--window", "30s", "--limit", "5"]
+    given = ["--posts", str(posts_file()), "--keyword", TOPIC, "--window", "30s", "--per-window", "5"]
     return subprocess.Popen(
         [*COMMAND, "demo", *given],
         cwd=folder,

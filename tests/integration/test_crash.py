@@ -125,7 +125,19 @@ def posts(tmp_path_factory):
 
 def command(posts, database):
     word = next(iter(choose_topics().values()))
-    options = ["--keyword", word, "--seed-count", "10", "--steps", "60", "--window", "1s", "--limit", "40", "--json"]
+    options = [
+        "--keyword",
+        word,
+        "--seed-size",
+        "10",
+        "--steps",
+        "60",
+        "--window",
+        "1s",
+        "--per-window",
+        "40",
+        "--json",
+    ]
     return [sys.executable, "-m", "socialcrawl", "demo", "--posts", str(posts), "--db", str(database), *options]
 
 

@@ -122,7 +122,7 @@ def test_seeds_can_be_read_by_a_campaign(place):
     from socialcrawl.campaign.plan import make_plan
     from socialcrawl.campaign.settings import read
 
-    done = typed("a.jsonl", "--as", "seeds", "--db", "mine.toml", "--out", "seeds.txt", "--most", "5")
+    done = typed("a.jsonl", "--as", "seeds", "--db", "mine.toml", "--out", "seeds.txt", "--limit", "5")
     assert "can be fetched by name and have posts of the topic" in done.stderr
     with (place / "mine.toml").open("a") as file:
         file.write('[seeds]\nfile = "seeds.txt"\n')
@@ -131,7 +131,7 @@ def test_seeds_can_be_read_by_a_campaign(place):
         matching[name(post.author)] = matching.get(name(post.author), 0) + (post.hits > 0)
     ordered = sorted(matching, key=lambda who: (-matching[who], who.lower()))
     assert make_plan(read(place / "mine.toml")).usernames == ordered[:5]
-    assert typed("a.jsonl", "--as", "seeds", "--most", "3").stdout.count("\n") == 3
+    assert typed("a.jsonl", "--as", "seeds", "--limit", "3").stdout.count("\n") == 3
     assert not (place / "mine.db").exists()
 
 
@@ -152,7 +152,7 @@ def test_the_forgotten_are_no_seeds_of_a_database_that_forgot_them(place):
     [
         (("--as", "tea"), "Unknown --as 'tea'. Choose one of: "),
         (("--as", "history"), "--as history needs the campaign"),
-        (("--out", "x"), "--out and --most are for --as seeds"),
+        (("--out", "x"), "--out and --limit are for --as seeds"),
         (("--as", "seeds", "--out", "mine.toml"), "already exists"),
     ],
 )

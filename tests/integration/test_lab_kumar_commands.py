@@ -31,7 +31,7 @@ from socialcrawl.lab.experiments.seed_means import (
 )
 from socialcrawl.lab.process_pool import CrawlJob, crawl_missing
 
-TINY = ["--nodes", "200", "--links", "1500", "--seeds", "2", "--jobs", "1"]
+TINY = ["--nodes", "200", "--links", "1500", "--runs", "2", "--jobs", "1"]
 
 
 @pytest.fixture(scope="module")
@@ -192,7 +192,7 @@ def test_two_copies_of_a_file_are_two_graphs(tmp_path, monkeypatch, name):
         parquet.write_table(links, tmp_path / f"{copy}.parquet")
     files = ["--file", tmp_path / "one.parquet", "--file", tmp_path / "two.parquet"]
     only = ["--recrawl", "u", "--every", 9000] if name == "fig2a" else ["--steps", 20]
-    done(name, *files, *only, "--expansion", "gai", "--k", 9, "--seeds", 1, "--jobs", 1, "--out", tmp_path)
+    done(name, *files, *only, "--expansion", "gai", "--k", 9, "--runs", 1, "--jobs", 1, "--out", tmp_path)
     curves = parquet.read_table(tmp_path / f"{name}.parquet").to_pydict()
     half = len(curves["graph"]) // 2
     assert curves["graph"] == ["one"] * half + ["two"] * half
@@ -239,7 +239,7 @@ def test_without_options_discovery_is_as_the_page_has_it(asked, name):
 @pytest.mark.parametrize(
     ("words", "meant"),
     [
-        (["--window", 30], {"window": 30 * 86_400}),
+        (["--link-days", 30], {"window": 30 * 86_400}),
         (["--every", 200], {"every": 200}),
         (["--k", 50], {"k": 50}),
         (["--p", 0.25], {"p": 0.25}),
@@ -257,8 +257,8 @@ def test_days_are_days_and_every_option_of_tracking_is_heard(asked, words, meant
 def test_policies_that_a_command_offers_are_those_that_it_takes():
     for names, known in ((STATIC, fixed_graphs.EXPANSIONS), (DYNAMIC, dynamic.EXPANSIONS)):
         for name in names:
-            text = " ".join(done(name, "--help").split())
-            offered = re.search(r"--expansion <list\[str\]> Compare these only: ([^.]+)\.", text)[1]
+            text = " ".join(done(name, "--help").split()).replace("- ", "-")
+            offered = re.search(r"--expansion TEXT Compare these only: ([^.]+)\.", text)[1]
             assert sorted(offered.split(", ")) == sorted(known)
 
 
@@ -320,7 +320,7 @@ def test_links_of_nodes_to_themselves_are_counted_aloud(tmp_path, monkeypatch):
     path = tmp_path / "links.csv"
     csv.write_csv(pa.table({"a": sources, "b": targets, "ts": np.concatenate([made.times, np.ones(7)])}), path)
     for name, only in (("fig1a", ["--steps", 5]), ("fig2a", ["--recrawl", "u", "--every", 9000])):
-        said = done(name, "--file", path, *only, "--expansion", "gai", "--seeds", 1, "--jobs", 1, "--out", tmp_path)
+        said = done(name, "--file", path, *only, "--expansion", "gai", "--runs", 1, "--jobs", 1, "--out", tmp_path)
         assert "links: 7 of 407 links go from a node to itself; they are left out" in said
 
 

@@ -99,7 +99,7 @@ def test_the_wheel_installs_into_an_empty_environment_and_runs_the_demo(wheel, t
     assert Path(place).is_relative_to(environment)
     command = environment / "bin/socialcrawl"
     assert run(command, "--version", folder=folder).strip() == f"socialcrawl {__version__}"
-    told = json.loads(run(command, "demo", "--steps", 20, "--limit", 500, "--json", folder=folder))
+    told = json.loads(run(command, "demo", "--steps", 20, "--per-window", 500, "--json", folder=folder))
     assert told["posts"] > 100
     steps = run(command, "sql", "select count(*) from pick where act = 'expand'", "--format", "csv", folder=folder)
     assert steps.split()[-1] == "20"

@@ -72,7 +72,7 @@ def refused(folder, *words):
 
 @pytest.mark.parametrize("name", ["bfs", "random", "nh-ne-sum", "nh-e-max", "lnh-sum", "hybrid-avg"])
 def test_a_replay_takes_the_steps_that_a_full_rescan_takes(name, folder):
-    told = replayed(folder, "--estimator", name, "--budget", 40, "--switch-after", 12, "--seed", 3)
+    told = replayed(folder, "--estimator", name, "--steps", 40, "--switch-after", 12, "--seed", 3)
     expected = referee(WORLD, list(SEEDS), name, 40, seed=3, switch_after=12)
     assert told["steps"] == expected[len(SEEDS) :]
     values = known(WORLD).beta
@@ -87,7 +87,7 @@ def test_a_replay_takes_the_steps_that_a_full_rescan_takes(name, folder):
 
 
 def test_a_script_gets_one_object_and_nothing_else_and_an_honest_account_of_time_and_memory(folder):
-    words = ("--estimator", "sklearn.linear_model.SGDRegressor", "--budget", 20, "--json")
+    words = ("--estimator", "sklearn.linear_model.SGDRegressor", "--steps", 20, "--json")
     child = socialcrawl("simulate", *GIVEN, *words, folder=folder)
     assert (child.returncode, child.stderr) == (0, "")
     told = json.loads(child.stdout)
@@ -98,16 +98,16 @@ def test_a_script_gets_one_object_and_nothing_else_and_an_honest_account_of_time
 def test_every_option_reaches_the_replay(folder):
     words = ("--strategy", "altered-greedy", "--refresh-rate", 3, "--switch-after", 9, "--start", "nr", "--q", 0.4)
     words += ("--zeta", 0.7, "--nr-d", 0.2, "--seed", 8, "--objective", "count")
-    told = replayed(folder, "--estimator", "hybrid-max", "--budget", 30, *words)
+    told = replayed(folder, "--estimator", "hybrid-max", "--steps", 30, *words)
     setup = ReplaySetup("hybrid-max", 30, "altered-greedy", 3, "count", 8, 9, "nr", 0.4, 0.7, 0.2)
     alone = replay(read(folder / "G.npz"), SEEDS, setup)
     assert (told["steps"], told["curve"]) == (alone.steps.tolist(), alone.curve.tolist())
-    plain = replayed(folder, "--estimator", "hybrid-max", "--budget", 30)
+    plain = replayed(folder, "--estimator", "hybrid-max", "--steps", 30)
     assert plain["steps"] != told["steps"]
 
 
 def test_a_budget_larger_than_the_graph_holds_the_curve(folder):
-    told = replayed(folder, "--estimator", "bfs", "--budget", 500)
+    told = replayed(folder, "--estimator", "bfs", "--steps", 500)
     reach, queue = set(SEEDS), list(SEEDS)
     while queue:
         for node in WORLD.links[queue.pop()]:
@@ -124,7 +124,7 @@ def test_a_budget_larger_than_the_graph_holds_the_curve(folder):
 def test_a_frontier_that_is_empty_from_the_start_gives_no_steps_and_a_curve_of_zeros(tmp_path):
     saved(tmp_path / "G.npz", KnownGraph(*map(np.array, ([0, 0, 1], [0], [1.0], [4.0, 2.0]))))
     (tmp_path / "seeds.txt").write_text("0\n")
-    told = replayed(tmp_path, "--estimator", "oracle", "--budget", 3)
+    told = replayed(tmp_path, "--estimator", "oracle", "--steps", 3)
     assert (told["steps"], told["curve"], told["seed_score"]) == ([], [0.0, 0.0, 0.0], 4.0)
 
 
@@ -139,13 +139,13 @@ def test_a_frontier_that_is_empty_from_the_start_gives_no_steps_and_a_curve_of_z
 )
 def test_seeds_that_are_no_rows_of_the_graph_are_refused(text, message, folder):
     (folder / "seeds.txt").write_text(text)
-    words = (*GIVEN, "--estimator", "bfs", "--budget", 3)
+    words = (*GIVEN, "--estimator", "bfs", "--steps", 3)
     assert message in refused(folder, "simulate", *words)
     assert message in refused(folder, "simulate", *words, "--json")
 
 
 def test_where_to_begin_is_said_in_one_way(folder):
-    words = ("--graph", "G.npz", "--estimator", "bfs", "--budget", 3)
+    words = ("--graph", "G.npz", "--estimator", "bfs", "--steps", 3)
     assert "--seed-sets N" in refused(folder, "simulate", *words)
     assert "--seed-sets N" in refused(folder, "simulate", *words, "--seeds", "seeds.txt", "--seed-sets", 2)
     assert "no file other.txt" in refused(folder, "simulate", *words, "--seeds", "other.txt")
@@ -158,12 +158,12 @@ def test_weights_and_values_that_are_negative_or_no_numbers_are_refused(name, at
     graph = known(WORLD)
     getattr(graph, name)[at] = value
     saved(folder / "G.npz", graph)
-    said = refused(folder, "simulate", *GIVEN, *("--estimator", "bfs", "--budget", 3))
+    said = refused(folder, "simulate", *GIVEN, *("--estimator", "bfs", "--steps", 3))
     assert f"G.npz: {name}[{at}] is {value}" in said
 
 
 def test_names_and_numbers_that_are_not_known_are_refused_before_anything_is_done(folder):
-    words = ("simulate", *GIVEN, "--budget", 3)
+    words = ("simulate", *GIVEN, "--steps", 3)
     assert "Did you mean 'nh-ne-sum'?" in refused(folder, *words, "--estimator", "bfs", "--estimator", "nh-ne-sun")
     assert "Unknown estimator 'nosuch'" in refused(folder, *words, "--estimator", "hybrid-sum", "--start", "nosuch")
     assert "scikit-learn" in refused(folder, *words, "--estimator", "sklearn.linear_model.Nosuch")
@@ -185,14 +185,14 @@ def test_names_and_numbers_that_are_not_known_are_refused_before_anything_is_don
      ("--refresh-rate", 1, "--refresh-rate", 2), ("--seeds", "more.txt")],
 )  # fmt: skip
 def test_with_json_there_is_one_replay_only(more, folder):
-    words = (*GIVEN, "--estimator", "bfs", "--budget", 3, "--json")
+    words = (*GIVEN, "--estimator", "bfs", "--steps", 3, "--json")
     assert "prints one replay" in refused(folder, "simulate", *words, *more)
 
 
 def test_a_grid_is_kept_compared_and_gone_on_with(folder):
     write(known(random_world(60, 3, 8)), folder / "H")
     (folder / "more.txt").write_text("0\n1\n2\n")
-    words = ("simulate", *GIVEN, "--graph", "H", "--seeds", "more.txt", "--budget", 9, "--refresh-rate", 1)
+    words = ("simulate", *GIVEN, "--graph", "H", "--seeds", "more.txt", "--steps", 9, "--refresh-rate", 1)
     words += ("--refresh-rate", 4, "--out", "kept", "--estimator", "bfs", "--strategy", "greedy")
     child = socialcrawl(*words, folder=folder)
     assert (child.returncode, child.stderr) == (0, "")
@@ -265,7 +265,7 @@ def test_on_a_terminal_a_bar_counts_the_replays(folder):
 def grid_under_way(folder, *more):
     """A grid of 12 replays with its own group of processes, when at least one of them is done."""
     words = ("simulate", "--graph", "big", "--seed-sets", 12, "--seed-size", 5, "--estimator", "lnh-sum")
-    words += ("--budget", 300, "--strategy", "altered-greedy", "--jobs", 2, *more)
+    words += ("--steps", 300, "--strategy", "altered-greedy", "--jobs", 2, *more)
     child = subprocess.Popen(
         [*COMMAND, *map(str, words)], cwd=folder, env=ENVIRONMENT, text=True, start_new_session=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,

@@ -12,7 +12,7 @@ from x_crawls import TOPIC, posts_file, scratch
 
 COMMAND = [sys.executable, "-m", "socialcrawl"]
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in ("X_BEARER_TOKEN", "SOCIALCRAWL_DB")}
-DEMO = ("--window", "1s", "--limit", "30", "--steps", "110", "--missing", "0.1", "--switch-after", "20")
+DEMO = ("--window", "1s", "--per-window", "30", "--steps", "110", "--missing", "0.1", "--switch-after", "20")
 
 
 def socialcrawl(*words, folder=None, within=600, token="a-token", **variables):
@@ -36,7 +36,7 @@ def socialcrawl(*words, folder=None, within=600, token="a-token", **variables):
 def demo_with_seeds():
     """One demo as scripts run it: its folder, database, child process and the object that it printed."""
     folder = scratch()
-    given = ("--posts", posts_file(), "--keyword", TOPIC, "--seed-count", 12, "--db", "demo.db", "--json")
+    given = ("--posts", posts_file(), "--keyword", TOPIC, "--seed-size", 12, "--db", "demo.db", "--json")
     child = socialcrawl("demo", *given, *DEMO, folder=folder)
     assert child.returncode == 0, child.stderr
     told = json.loads(child.stdout)

@@ -107,7 +107,7 @@ def _end(
             soft_wrap=True,
         )
         if ending.state == "failed" and not settings.seeds.usernames:
-            console.print("a search reaches back 7 days; --seed-count 50 draws seeds from the whole file")
+            console.print("a search reaches back 7 days; --seed-size 50 draws seeds from the whole file")
         console.print(
             f"on X itself, reading these posts and users would have cost {format_dollars(ending.report.found.cost)}"
         )
@@ -149,7 +149,7 @@ def _make_mock_options(wanted: DemoOptions, count: Path) -> list[str]:
     return [
         *("--platform", "x"),
         *("--window", str(wanted.window)),
-        *("--limit", str(wanted.limit)),
+        *("--per-window", str(wanted.limit)),
         *("--missing", str(wanted.missing)),
         *("--report", str(count)),
     ]
@@ -212,7 +212,7 @@ def _choose_seeds(wanted: DemoOptions, posts: Path, keyword: str) -> list[str]:
     if wanted.seeds is None and wanted.seed_count is None:
         return []
     if wanted.seeds is not None and wanted.seed_count is not None:
-        raise SettingsError("--seeds names the accounts to begin with, --seed-count draws some: give one of the two.")
+        raise SettingsError("--seeds names the accounts to begin with, --seed-size draws some: give one of the two.")
     from socialcrawl.lab.post_table import fold_name, read_posts  # noqa: PLC0415
     from socialcrawl.mock.world import build_world  # noqa: PLC0415
 

@@ -145,7 +145,7 @@ def _check_options(wanted: ImportOptions, kind: "ImportKind") -> None:
     if not wanted.files and wanted.earlier is None:
         raise SettingsError("There is nothing to import: name files.")
     if kind.stores and (wanted.out is not None or wanted.most is not None):
-        raise SettingsError("--out and --most are for --as seeds.")
+        raise SettingsError("--out and --limit are for --as seeds.")
     if wanted.out is not None and wanted.out.exists():
         raise SettingsError(f"{wanted.out} already exists and was not overwritten. Choose another file name.")
 

@@ -22,7 +22,7 @@ def daemon(
         bool, typer.Option("--allow-remote", help="Let other machines read these pages; see --health.")
     ] = False,
     allow_host: AllowHost = None,
-    workers: Annotated[int, typer.Option(min=1, help="Maximum number of campaigns that run at the same time.")] = 32,
+    workers: Annotated[int, typer.Option("--jobs", min=1, help="Parallel campaigns: the maximum.")] = 32,
     stall: Annotated[str, typer.Option(help="Notify when a campaign makes no progress for this long.")] = "30m",
 ) -> None:
     """Run campaigns by their schedules.

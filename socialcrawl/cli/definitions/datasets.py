@@ -44,7 +44,9 @@ def import_(
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="With --as seeds: file to write. Default: standard output.")
     ] = None,
-    most: Annotated[int | None, typer.Option(min=1, help="With --as seeds: maximum number of names.")] = None,
+    most: Annotated[
+        int | None, typer.Option("--limit", min=1, help="With --as seeds: maximum number of names.")
+    ] = None,
     from_campaign: Annotated[
         str | None, typer.Option(help="With --as dataset: an earlier campaign of the same database.")
     ] = None,
@@ -85,7 +87,7 @@ def order(
     *,
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder to write the lists to.")],
     workers: Annotated[int, typer.Option(min=1, help="Number of workers that share the order.")] = 1,
-    most: Annotated[int | None, typer.Option(min=1, help="Maximum number of accounts.")] = None,
+    most: Annotated[int | None, typer.Option("--limit", min=1, help="Maximum number of accounts.")] = None,
     beyond: Annotated[bool, typer.Option("--beyond", help="Continue after the wanted fraction is found.")] = False,
 ) -> None:
     """Split a refresh among workers.
@@ -232,7 +234,7 @@ def train(
     ] = None,
     campaign: CampaignName = None,
     database: Database = None,
-    most: Annotated[int, typer.Option(min=2, help="Maximum number of posts of each kind.")] = 5000,
+    most: Annotated[int, typer.Option("--limit", min=2, help="Maximum number of posts of each kind.")] = 5000,
     without: Annotated[
         list[str] | None, typer.Option(help="Word that the tree must not use, such as the search word. Repeatable.")
     ] = None,

@@ -24,7 +24,10 @@ Host = Annotated[str, typer.Option(help="Address to listen on.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port. 0: any free port.")]
 Length = Annotated[str, typer.Option(help="X: length of a rate-limit window, such as 3s or 15m.")]
 Limit = Annotated[
-    int, typer.Option(min=1, help="X: requests per window, token and endpoint. For other platforms: --platform-limit.")
+    int,
+    typer.Option(
+        "--per-window", min=1, help="X: requests per window, token and endpoint. For other platforms: --platform-limit."
+    ),
 ]
 UserLimit = Annotated[int | None, typer.Option(min=1, help="X: requests per window for user tokens (OAuth 1.0a).")]
 Rules = Annotated[

@@ -165,7 +165,7 @@ def test_an_empty_keyword_is_called_empty(keyword):
 
 def test_demo_refuses_a_keyword_that_cannot_be_meant(tmp_path):
     keyword = "climate, drought"
-    given_ = ("--posts", posts_file(), "--keyword", keyword, "--seed-count", 2, "--db", "demo.db")
+    given_ = ("--posts", posts_file(), "--keyword", keyword, "--seed-size", 2, "--db", "demo.db")
     child = socialcrawl("demo", *given_, folder=tmp_path)
     assert child.returncode == 2
     assert f"--keyword: {keyword!r}" in child.stderr

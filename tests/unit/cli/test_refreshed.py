@@ -317,7 +317,7 @@ def test_where_the_wanted_fraction_is_found_there_is_no_order_unless_more_is_ask
 def test_an_order_that_every_answer_changes_is_said_to_be_that_of_now(rank, place):
     said, _ = first_round(place, f'rank = "{rank}"', alive={"1000"})
     assert "as of now" not in said, "the training set is what it is"
-    done = typed("order", "mine.toml", "--most", 1, "--out", "two")
+    done = typed("order", "mine.toml", "--limit", 1, "--out", "two")
     now = f"1 account for 1 worker in two: what is left, in the order {rank} as of now only: every answer changes it"
     assert done.stderr.startswith(now)
 

@@ -272,7 +272,7 @@ def test_a_dask_cluster_that_is_there_serves_by_its_address_and_by_an_ambient_cl
 def test_the_command_line_takes_the_address_of_a_scheduler(cluster, graph, tmp_path):
     from commands import socialcrawl
 
-    words = ("simulate", "--graph", graph, "--seed-sets", 2, "--seed-size", 2, "--estimator", "bfs", "--budget", 5)
+    words = ("simulate", "--graph", graph, "--seed-sets", 2, "--seed-size", 2, "--estimator", "bfs", "--steps", 5)
     child = socialcrawl(*words, "--scheduler", cluster.scheduler_address, folder=tmp_path)
     assert child.returncode == 0, child.stderr
     assert read_results(tmp_path / "simulation").num_rows == 2

@@ -36,19 +36,23 @@ Variant = Annotated[
         "'hybrid-sum start=bfs'; may be given again."
     ),
 ]
-Sets = Annotated[int | None, typer.Option(min=1, help="Sets of seeds; without it as many as in the paper.")]
+Sets = Annotated[
+    int | None, typer.Option("--seed-sets", min=1, help="Sets of seeds; without it as many as in the paper.")
+]
 Size = Annotated[
     int | None,
     typer.Option(
-        "--seeds",
+        "--seed-size",
         min=1,
         help="Seeds in a set; without it the paper's number, but at most a tenth of the nodes they are drawn from.",
     ),
 ]
-Least = Annotated[float | None, typer.Option(min=0, help="Seeds are drawn among nodes of value above this.")]
+Least = Annotated[
+    float | None, typer.Option("--seed-least", min=0, help="Seeds are drawn among nodes of value above this.")
+]
 Steps = Annotated[int | None, typer.Option(min=1, help="Steps of a crawl; without it the paper's number.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of the sets of seeds and all draws.")]
-Window = Annotated[int, typer.Option(min=1, help="Steps of the rolling mean.")]
+Window = Annotated[int, typer.Option("--rolling", min=1, help="Steps of the rolling mean.")]
 
 HERE = Path("gouriten")
 CRAWLS = {

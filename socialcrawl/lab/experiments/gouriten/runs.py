@@ -199,7 +199,7 @@ def _plan(world: StoredGraph, experiment: Experiment, asked: CrawlOptions, run: 
         write_line(f"  ({experiment.steps:,} were asked for: no set of seeds reaches more)")
     if seeds < experiment.draw.size:
         rich = f"a tenth of the nodes above {experiment.draw.least:g}"
-        write_line(f"  (not {experiment.draw.size:,}: that is more than {rich}; insist with --seeds)")
+        write_line(f"  (not {experiment.draw.size:,}: that is more than {rich}; insist with --seed-size)")
     return there
 
 

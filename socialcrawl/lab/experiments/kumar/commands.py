@@ -35,7 +35,9 @@ Span = Annotated[float, typer.Option(help="Days of a generated time graph.")]
 Entering = Annotated[float, typer.Option(help="Share of generated nodes that come later.")]
 Departing = Annotated[float, typer.Option(help="Share of generated nodes that go earlier.")]
 GraphSeed = Annotated[int, typer.Option(help="Of the generated time graph.")]
-Seeds = Annotated[int, typer.Option(min=1, help="Crawls of each kind, each from a source and with draws of its own.")]
+Seeds = Annotated[
+    int, typer.Option("--runs", min=1, help="Crawls of each kind, each from a source and with draws of its own.")
+]
 Discovering = Annotated[
     list[str] | None, typer.Option(help="Compare these only: gai, ai, sample-u, sample-i, sample-io.")
 ]
@@ -46,7 +48,7 @@ Recrawl = Annotated[
 ]
 Steps = Annotated[int, typer.Option(min=1, help="Nodes to crawl, at most as many as there are.")]
 K = Annotated[int, typer.Option("--k", min=1, help="How many nodes of highest in-degree are the targets.")]
-Window = Annotated[float, typer.Option(help="w: days after which a link expires.")]
+Window = Annotated[float, typer.Option("--link-days", help="w: days after which a link expires.")]
 Every = Annotated[float, typer.Option(help="Seconds from one fetch to the next; at most 100,000,000 fetches.")]
 P = Annotated[float, typer.Option("--p", help="Probability that a fetch is a recrawl.")]
 Begin = Annotated[float, typer.Option(help="Days after the first link at which crawls begin.")]

@@ -52,7 +52,7 @@ Z = Annotated[
     int | None, typer.Option("--z", min=1, help="Nodes tested first; without it the paper's share, at least 100.")
 ]
 Batch = Annotated[int, typer.Option(min=1, help="After how many tests BFS and AI look again; DPR after --z.")]
-Seeds = Annotated[int, typer.Option(min=1, help="Crawls of each kind that draws decide.")]
+Seeds = Annotated[int, typer.Option("--runs", min=1, help="Crawls of each kind that draws decide.")]
 
 COMMANDS = {
     "table1": "What a request for each page is answered with, and how often.",

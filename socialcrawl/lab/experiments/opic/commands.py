@@ -20,7 +20,7 @@ opic_app = make_app(
     "crawled pages (cash); and the importance of a graph's nodes, sites and owners (importance).",
 )
 
-Pages = Annotated[int, typer.Option("--pages", help="Of a generated web; the paper's: 100000.")]
+Pages = Annotated[int, typer.Option("--nodes", help="Of a generated web; the paper's: 100000.")]
 Crawls = Annotated[int, typer.Option(min=1, help="How far, a crawl being as many fetches as there are pages.")]
 Laws = Annotated[
     list[str] | None,
@@ -38,14 +38,14 @@ Rates = Annotated[
 Windows = Annotated[
     list[str] | None,
     typer.Option(
-        "--window",
+        "--window-type",
         help="Instead of the paper's: variable-M (measures), fixed-N, improved-N, interpolation-N (months), each "
         "with +held behind it or not, or none; may be repeated.",
     ),
 ]
 Way = Annotated[str, typer.Option("--selection", help="Of the pages to crawl: greedy, cycle or random.")]
 Month = Annotated[float, typer.Option(min=0, help="Units of G that a crawl takes; 0: measured.")]
-Begin = Annotated[str, typer.Option(help="What windows begin with: listing, equal or nothing.")]
+Begin = Annotated[str, typer.Option("--initial", help="What windows begin with: listing, equal or nothing.")]
 
 GraphPath = Annotated[Path | None, typer.Option(help="A known graph, folder or .npz; without it, a generated web.")]
 Weighted = Annotated[bool, typer.Option("--weighted", help="Links count by their weights; without it, 1 each.")]

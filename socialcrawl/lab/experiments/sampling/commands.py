@@ -39,7 +39,7 @@ Size = Annotated[int, typer.Option("--size", help="Pages of a generated world.")
 Trap = Annotated[float, typer.Option(help="Share of generated pages that are on a host that hardly links elsewhere.")]
 WorldSeed = Annotated[int, typer.Option(help="Of the generated world, and of the search.")]
 Covers = Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of pages that the search for in-links has.")]
-First = Annotated[int, typer.Option(help="In-links that it shows; 0: all that it has.")]
+First = Annotated[int, typer.Option("--in-links", help="In-links that it shows; 0: all that it has.")]
 Length = Annotated[int, typer.Option(min=1, help="Steps of each walk, free ones apart.")]
 BurnIn = Annotated[int, typer.Option(min=0, help="On-topic visits of each walk that do not count.")]
 Walkers = Annotated[int, typer.Option(min=1, help="Independent walks of a crawl.")]
@@ -49,7 +49,9 @@ Avoid = Annotated[str, typer.Option(help="Leave traps by jumping (section 4): of
 Quick = Annotated[bool, typer.Option("--quick", help="Tiny worlds and walks, to see that it works.")]
 TrialK = Annotated[int, typer.Option("--trial-k", min=1, help="k of trial and error; the paper does not say.")]
 Methods = Annotated[list[str] | None, typer.Option("--method", help="These only.")]
-Held = Annotated[float, typer.Option(min=0.01, max=0.99, help="Share of the topic that the audited dataset holds.")]
+Held = Annotated[
+    float, typer.Option("--held-share", min=0.01, max=0.99, help="Share of the topic that the audited dataset holds.")
+]
 
 HERE = Path("sampling")
 COMMANDS = {

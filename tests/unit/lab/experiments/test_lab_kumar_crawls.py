@@ -27,7 +27,7 @@ from socialcrawl.lab.experiments.kumar.top_nodes import RankedSequenceStore
 
 SMALL = BurstyGraphParameters(300, 3000, days=3.0, seed=2)
 SETTING = dynamic.TrackingSettings(window=DAY, every=600.0, k=20, points=12)
-TINY = ["--nodes", "200", "--links", "1500", "--seeds", "2", "--jobs", "1"]
+TINY = ["--nodes", "200", "--links", "1500", "--runs", "2", "--jobs", "1"]
 
 
 @pytest.fixture(scope="module")

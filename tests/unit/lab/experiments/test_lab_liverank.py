@@ -29,7 +29,7 @@ from socialcrawl.lab.experiments.liverank.probe_orders import (
 from socialcrawl.lab.experiments.liverank.weblike import DeathModel, plant_death
 from socialcrawl.lab.experiments.liverank.world_options import KINDS, DatasetOptions
 
-TINY = ["--nodes", "400", "--z", "20", "--seeds", "2", "--jobs", "1"]
+TINY = ["--nodes", "400", "--z", "20", "--runs", "2", "--jobs", "1"]
 KINDS_IN_ORDER = ["table1", *(f"fig{n}" for n in range(1, 12)), "dpr"]
 
 
@@ -231,7 +231,7 @@ def test_a_figure_of_costs_shows_them_from_the_ideal_one_up(tmp_path, monkeypatc
     saved = []
     save = figures._save
     monkeypatch.setattr(figures, "_save", lambda figure, path, kind: saved.append(figure) or save(figure, path, kind))
-    done("fig8", *TINY, "--seeds", 1, "--out", tmp_path)
+    done("fig8", *TINY, "--runs", 1, "--out", tmp_path)
     assert (tmp_path / "fig8.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "fig8.svg").exists()
     found = parquet.read_table(tmp_path / "fig8.parquet").to_pydict()
@@ -378,7 +378,7 @@ def test_every_option_of_a_world_is_heard(asked, words, meant):
     [
         (["--z", 7], ("z", 7)),
         (["--batch", 7], ("batch", 7)),
-        (["--seeds", 2], ("seeds", range(1, 3))),
+        (["--runs", 2], ("seeds", range(1, 3))),
         (["--seed", 5], ("seeds", range(5, 8))),
         (["--jobs", 2], ("processes", 2)),
     ],

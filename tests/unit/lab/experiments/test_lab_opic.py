@@ -431,7 +431,7 @@ RANDOM = ("random", "paid and held", 1.0)  # a way, an estimate, crawls
 
 @pytest.mark.parametrize("name", [*STILL, *MOVING])
 def test_each_command_leaves_a_figure_and_its_data_and_says_what_it_found(tmp_path, name):
-    tiny = ["--pages", "100", "--crawls", "1", "--jobs", "1", "--out", str(tmp_path)]
+    tiny = ["--nodes", "100", "--crawls", "1", "--jobs", "1", "--out", str(tmp_path)]
     more = ["--rate", "0.1", "--month", "2"] if name in MOVING else ["--webs", "2" if name == "fig2" else "1"]
     done = CliRunner().invoke(opic_app, [name, *tiny, *more])
     assert done.exit_code == 0, done.output
@@ -480,13 +480,13 @@ def test_without_options_the_papers_windows_are_compared_at_all_rates_of_change(
 def test_an_option_given_twice_counts_once(monkeypatch):
     laws = ["--law", "power", "--law", "poisson", "--law", "power"]
     assert asked_of(monkeypatch, "run_convergence", "fig2", *laws).laws == ("power", "poisson")
-    twice = ["--rate", "0.1", "--rate", "0.1", "--window", "none", "--window", "none"]
+    twice = ["--rate", "0.1", "--rate", "0.1", "--window-type", "none", "--window-type", "none"]
     plan = asked_of(monkeypatch, "run_adaptation", "fig4", *twice)
     assert (plan.rates, plan.windows) == ((0.1,), ("none",))
 
 
 def test_a_web_of_hardly_any_links_ends_and_is_drawn_without_a_warning(tmp_path):
-    poor = ["--law", "poisson", "--mean", "0.001", "--pages", "20", "--crawls", "2", "--jobs", "1"]
+    poor = ["--law", "poisson", "--mean", "0.001", "--nodes", "20", "--crawls", "2", "--jobs", "1"]
     done = CliRunner().invoke(opic_app, ["fig2", *poor, "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
     assert (tmp_path / "fig2.png").exists()
@@ -512,8 +512,8 @@ def test_where_nothing_can_be_written_or_nobody_works_is_told_before_the_work(mo
 
 @pytest.mark.parametrize("name", ["fig2", "cash", "fig4"])
 def test_a_command_that_was_stopped_goes_on(monkeypatch, tmp_path, name):
-    few = {"fig4": ["--rate", "0.1", "--window", "variable-4"]}.get(name, [])
-    words = [name, "--pages", "120", "--crawls", "3", "--jobs", "1", *few, "--out", str(tmp_path)]
+    few = {"fig4": ["--rate", "0.1", "--window-type", "variable-4"]}.get(name, [])
+    words = [name, "--nodes", "120", "--crawls", "3", "--jobs", "1", *few, "--out", str(tmp_path)]
     first = CliRunner().invoke(opic_app, words)
     assert first.exit_code == 0, first.output
     kept = sorted((tmp_path / "crawls").iterdir())
@@ -530,11 +530,11 @@ def test_a_command_that_was_stopped_goes_on(monkeypatch, tmp_path, name):
     "wrong",
     [
         ["fig2", "--law", "flat"],
-        ["fig2", "--pages", "3"],
+        ["fig2", "--nodes", "3"],
         ["cash", "--small", "0"],
-        ["fig4", "--window", "wide-4"],
+        ["fig4", "--window-type", "wide-4"],
         ["fig4", "--selection", "lazy"],
-        ["fig6", "--begin", "anyhow"],
+        ["fig6", "--initial", "anyhow"],
         ["fig5", "--law", "flat"],
         ["fig4", "--rate", "inf"],
     ],

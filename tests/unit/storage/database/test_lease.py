@@ -116,7 +116,7 @@ def test_seeds_of_a_demo_are_named_or_drawn_and_never_silently_neither(tmp_path)
     (tmp_path / "nobody.txt").write_text("# none yet\n\n")
     child = demo(tmp_path, "--seeds", "nobody.txt")
     assert (child.returncode, "names no account" in child.stderr) == (2, True)
-    child = demo(tmp_path, "--seeds", "nobody.txt", "--seed-count", 3)
+    child = demo(tmp_path, "--seeds", "nobody.txt", "--seed-size", 3)
     assert (child.returncode, "give one of the two" in child.stderr) == (2, True)
 
 
