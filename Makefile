@@ -31,7 +31,7 @@ help:
 demo: $(VENV)/.core
 	$(BIN)/socialcrawl demo
 	@echo
-	@echo 'try:  $(BIN)/socialcrawl sql "select count(*) from post"'
+	@echo 'the command is $(BIN)/socialcrawl; source $(BIN)/activate puts it on the path'
 
 test: $(VENV)/.dev
 	$(BIN)/pytest -n 3 --dist worksteal -m "not slow and not chaos"

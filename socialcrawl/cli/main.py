@@ -237,7 +237,7 @@ def demo(
     seeds: Annotated[Path | None, typer.Option(help="File of seed usernames, one per line.")] = None,
     seed_count: Annotated[int | None, typer.Option("--seed-size", min=1, help="Number of seeds to draw.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
-    steps: Annotated[int, typer.Option(min=1, help="Number of accounts to collect after the seeds.")] = 1200,
+    steps: Annotated[int, typer.Option(min=1, help="Number of accounts to collect after the seeds.")] = 600,
     estimator: DemoEstimator = "hybrid-sum",
     switch_after: SwitchAfter = None,
     refresh_rate: Annotated[int, typer.Option(min=1, help="Accounts picked per batch.")] = 1,

@@ -211,8 +211,8 @@ def _make_network(page: PageSource) -> Iterator[ET.Element]:
     left_out = total - len(network.nodes)
     said = (
         f"Mentions between {len(network.nodes):,} of the {total:,} accounts on topic that were read, the most relevant "
-        f"first. {left_out:,} are left out: {network.alone:,} as no mention joins them to the others, the rest as less "
-        "relevant. Accounts that mention each other are near each other; squares are seeds."
+        f"first. {left_out:,} are left out: less relevant ones, and {network.alone:,} that no mention joins "
+        "to the others. Accounts that mention each other are near each other; squares are seeds."
     )
     out, into = ([0] * len(network.nodes) for _ in range(2))
     for a, b, _ in network.edges:

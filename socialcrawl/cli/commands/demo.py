@@ -3,13 +3,17 @@
 import json
 import os
 import secrets
+import shlex
 import signal
 import tempfile
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 
 from socialcrawl.api.foreground_run import Ending
@@ -17,18 +21,25 @@ from socialcrawl.campaign.keywords import AS_OPTION, check_keywords
 from socialcrawl.campaign.plan import read_usernames
 from socialcrawl.campaign.settings import CrawlSection, Settings, check_settings
 from socialcrawl.cli.commands.run import FAILED, build_object, find_exit_code, run_campaign, show_ending
+from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.ratelimit.budget import format_dollars
+from socialcrawl.render.console import Text
+from socialcrawl.render.html_report import make_page, write_page
 from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import open_database
+from socialcrawl.storage.database.health import open_readable
 from socialcrawl.storage.database.lease import Lease
 from socialcrawl.storage.queries.summary import list_campaigns
 from socialcrawl.text.terminal import is_quiet, write_error, write_json
 from socialcrawl.text.wording import pluralize
 
 TOKEN_ENV = "SOCIALCRAWL_DEMO_TOKEN"  # noqa: S105  (the name of a variable)
+SEEDS = 20  # accounts that the search for the topic may find in the generated posts
+QUERY = "select account, relevance, step from top_account limit 9"
+Curves = Mapping[str, NDArray[np.float64]]  # relevance found after each step, by what chose the accounts
 OWN = Path("demo.db")  # replaced by every demo that names no database
 
 
@@ -60,12 +71,7 @@ def run_demo(wanted: DemoOptions, console: Console, *, as_json: bool) -> int:
     quiet = as_json or is_quiet()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the mock is stopped on the way out
     with tempfile.TemporaryDirectory(prefix="socialcrawl-") as scratch:
-        posts, keyword = wanted.posts, wanted.keyword
-        if posts is None:
-            posts, keyword = _generate_posts(Path(scratch), wanted, console, quiet=quiet)
-        elif keyword is None:
-            raise SettingsError("Which topic? Name a word that the posts use: --keyword WORD.")
-        check_keywords([keyword], AS_OPTION)
+        posts, keyword = _find_posts(Path(scratch), wanted, console, quiet=quiet)
         settings = _make_settings(wanted, posts, keyword)
         count = Path(scratch) / "count.json"
         with spawn(posts, *_make_mock_options(wanted, count)) as mock:
@@ -81,29 +87,44 @@ def run_demo(wanted: DemoOptions, console: Console, *, as_json: bool) -> int:
                 "wall_seconds": round(time.perf_counter() - wall, 3),
                 "cpu_seconds": round(time.process_time() - cpu, 3),
             }
-        report = json.loads(count.read_text("utf-8"))
-        return _end(live, ending, report, took, console, as_json=as_json)
+        counted = _make_counts(json.loads(count.read_text("utf-8")))
+        known = wanted.posts is None and not wanted.missing
+        simulated = _simulate_others(ending, live, posts, keyword) if known else {}
+        return _end(live, ending, simulated, counted | took, console, as_json=as_json)
+
+
+def _simulate_others(ending: Ending, settings: Settings, posts: Path, keyword: str) -> Curves:
+    """Return what breadth-first and chance would have found from the same seeds, as all posts are known."""
+    from socialcrawl.cli.commands.demo_baselines import list_seeds, simulate_baselines  # noqa: PLC0415
+
+    found = ending.report.found
+    if not len(found.steps):
+        return {}
+    with open_readable(settings.database) as connection:
+        seeds = list_seeds(connection, settings.name)
+    return simulate_baselines(posts, keyword, seeds, relevance=found.seed_relevance, steps=len(found.steps))
 
 
 def _end(
     settings: Settings,
     ending: Ending,
-    report: dict[str, Any],
-    took: dict[str, float],
+    simulated: Curves,
+    counted: dict[str, Any],
     console: Console,
     *,
     as_json: bool,
 ) -> int:
-    counted = _make_counts(report)
     if as_json:
-        write_json(json.dumps(build_object(ending) | counted | took))
+        baselines = {"baselines": {name: float(curve[-1]) for name, curve in simulated.items()}} if simulated else {}
+        write_json(json.dumps(build_object(ending) | counted | baselines))
     else:
+        ending = _add_baselines(ending, simulated, settings)
         show_ending(settings, console, ending, as_json=False)
         statuses = ", ".join(f"{count:,} x {status}" for status, count in counted["statuses"].items())
         filled = sum(window["filled"] for window in counted["windows"])
         console.print(
             f"the mock's own count: {statuses}; {filled} of {pluralize(len(counted['windows']), 'window')} filled; "
-            f"{took['wall_seconds']:.1f} s, {took['cpu_seconds']:.1f} s of processor time",
+            f"{counted['wall_seconds']:.1f} s, {counted['cpu_seconds']:.1f} s of processor time",
             soft_wrap=True,
         )
         if ending.state == "failed" and not settings.seeds.usernames:
@@ -111,10 +132,72 @@ def _end(
         console.print(
             f"on X itself, reading these posts and users would have cost {format_dollars(ending.report.found.cost)}"
         )
+        _show_next(settings, ending, simulated, console)
     refused = counted["statuses"].get("429", 0)
     if refused:
         write_error(f"{refused} requests were sent outside a window: please report this as a fault")
     return find_exit_code(ending) or (FAILED if refused else 0)
+
+
+def _add_baselines(ending: Ending, simulated: Curves, settings: Settings) -> Ending:
+    """Return the ending with simulated baselines, where there are any.
+
+    They answer whether steering beat chance, unless drawn steps do.
+    """
+    report = ending.report
+    if not simulated:
+        return ending
+    called = {f"{name} (simulated)": curve for name, curve in simulated.items()}
+    gained = report.gained if settings.crawl.control else None
+    return replace(ending, report=replace(report, baselines=called, gained=gained))
+
+
+def _show_next(settings: Settings, ending: Ending, simulated: Curves, console: Console) -> None:
+    """Write the report as a page, say what the crawl gained, and what to look at next."""
+    found = ending.report.found
+    if not len(found.steps):
+        return
+    page = _find_page(settings)
+    with open_readable(settings.database) as connection:
+        # The people of the generated posts are nobody: their names may be shown.
+        write_page(page, make_page(connection, ending.report, SystemClock().now(), with_texts=bool(simulated)))
+    lines = []
+    if simulated:
+        others = ", ".join(f"{name} {curve[-1]:,.0f}" for name, curve in simulated.items())
+        steps = pluralize(len(found.steps), "step")
+        lines.append(f"{settings.crawl.estimator} found relevance {found.relevance:,.0f} in {steps}")
+        lines.append(f"from the same seeds (simulated, as all posts of the demo are known): {others}")
+    where = shlex.quote(str(settings.database))
+    lines += ["", "next:", f"  open {page} in a browser: charts, who mentions whom, how it was collected"]
+    if found.discovered:
+        best = found.discovered[0]["account"]
+        lines.append(f"  socialcrawl explain {where} {shlex.quote(best)}    why the crawl read its best discovery")
+    lines += [
+        f'  socialcrawl sql {where} "{QUERY}"',
+        "  docs/tutorial/first-network.md goes on from here, with a topic of your own",
+    ]
+    console.print(Text("\n".join(lines)), soft_wrap=True)
+
+
+def _find_page(settings: Settings) -> Path:
+    """Return the file of the page: beside the database, or in this folder where that is on a server."""
+    path = settings.database
+    return path.with_name(f"{path.stem}-report.html") if isinstance(path, Path) else Path("demo-report.html")
+
+
+def _find_posts(folder: Path, wanted: DemoOptions, console: Console, *, quiet: bool) -> tuple[Path, str]:
+    """Return the file of posts and the keyword that a person names, or those that are generated.
+
+    Raises:
+        SettingsError: there is no keyword, or it is not usable.
+    """
+    posts, keyword = wanted.posts, wanted.keyword
+    if posts is None:
+        posts, keyword = _generate_posts(folder, wanted, console, quiet=quiet)
+    elif keyword is None:
+        raise SettingsError("Which topic? Name a word that the posts use: --keyword WORD.")
+    check_keywords([keyword], AS_OPTION)
+    return posts, keyword
 
 
 def _remove_earlier(database: Path) -> None:
@@ -174,7 +257,10 @@ def _generate_posts(folder: Path, wanted: DemoOptions, console: Console, *, quie
         console.print(f"no --posts given: generating the posts of {DEMO_USERS:,} invented people (seed {wanted.seed})")
     path = folder / "posts.parquet"
     write(path, generate(DEMO_USERS, wanted.seed))
-    return path, wanted.keyword or next(iter(choose_topics().values()))
+    keyword = wanted.keyword or next(iter(choose_topics().values()))
+    if not quiet:
+        console.print(f"topic: accounts that post about '{keyword}'")
+    return path, keyword
 
 
 def _make_settings(wanted: DemoOptions, posts: Path, keyword: str) -> Settings:
@@ -185,7 +271,7 @@ def _make_settings(wanted: DemoOptions, posts: Path, keyword: str) -> Settings:
             "seed": wanted.seed,
             "database": wanted.database or OWN,
             "topic": {"keywords": [keyword]},
-            "seeds": {"search": not names, "usernames": names},
+            "seeds": {"search": not names, "usernames": names} | ({"most": SEEDS} if wanted.posts is None else {}),
             "crawl": {
                 "estimator": wanted.estimator,
                 "switch_after": _choose_switch_after(wanted),

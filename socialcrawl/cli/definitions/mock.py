@@ -114,9 +114,9 @@ def mock(
 
 def _generate(file: Path) -> None:
     """Write the generated posts that the mock serves by default and `demo` uses."""
-    from socialcrawl.lab.generators.generate import DEMO_USERS, choose_topics, generate, write  # noqa: PLC0415
+    from socialcrawl.lab.generators.generate import MOCK_USERS, choose_topics, generate, write  # noqa: PLC0415
     from socialcrawl.text.terminal import write_error  # noqa: PLC0415
 
     words = ", ".join(list(choose_topics().values())[:4])
-    write_error(f"no --posts given: generating the posts of {DEMO_USERS:,} invented people; keywords: {words} ...")
-    write(file, generate(DEMO_USERS, 1))
+    write_error(f"no --posts given: generating the posts of {MOCK_USERS:,} invented people; keywords: {words} ...")
+    write(file, generate(MOCK_USERS, 1))

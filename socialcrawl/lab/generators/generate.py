@@ -80,7 +80,8 @@ def _style_name(part: list[str], style: int, year: int) -> str:
 UNTIL = 1_767_225_600  # 2026-01-01T00:00:00Z: fixed, so that no run depends on the day it is made
 WEEK = 7 * 86_400
 FEWEST_PER_TOPIC = 10
-DEMO_USERS = 2_000  # of the world that `demo` and `mock` make where no posts are given
+DEMO_USERS = 10_000  # of the world that `demo` makes where no posts are given: about ten times what it reads
+MOCK_USERS = 2_000  # of the one that `mock` makes
 BATCH = 200_000  # posts worded at a time: some 100 MB
 
 _DRAW_NAMES, _DRAW_TEXTS = 5, 8

@@ -1,0 +1,90 @@
+"""The demo on posts that it generates: its comparison is what a crawl would have found, and its page shows it."""
+
+import io
+import json
+import signal
+
+import pytest
+from html_pages import check_page
+from rich.console import Console
+from stores import opened
+from x_crawls import TOPIC, campaign_of, crawl, posts, posts_file, rows
+
+from socialcrawl.cli.commands.demo import DemoOptions, run_demo
+from socialcrawl.cli.commands.demo_baselines import list_seeds, simulate_baselines
+from socialcrawl.lab.generators import generate
+from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.storage.queries.summary import summarize_campaign
+
+OPTIONS = {
+    "posts": None, "keyword": None, "seeds": None, "seed_count": None, "seed": 1, "steps": 40,
+    "estimator": "hybrid-sum", "switch_after": None, "refresh_rate": 1, "control": 0.0, "window": 1.0,
+    "limit": 10_000, "missing": 0.0, "vocabulary": "tweet", "database": None,
+}  # fmt: skip
+
+
+def test_the_simulation_reads_what_the_crawl_reads_and_finds_the_same_once_all_is_read(tmp_path):
+    """Before that, they differ where accounts have equal scores: a timeline names them newest first."""
+    with serve_in_thread(posts(), limit=100_000) as mock:
+        crawl(campaign_of(mock.url, tmp_path / "a.db", crawl={"estimator": "bfs", "steps": 600}))
+    with opened(tmp_path / "a.db") as connection:
+        found = summarize_campaign(connection)
+        seeds = list_seeds(connection, "campaign")
+    assert 200 < len(found.steps) < 600, "the frontier is empty"
+    given = {"relevance": found.seed_relevance, "steps": 600}
+    for curve in simulate_baselines(posts_file(), TOPIC, seeds, **given).values():
+        assert curve[-1] == pytest.approx(found.relevance)
+    assert simulate_baselines(posts_file(), TOPIC, [*seeds, "nobody"], **given) == {}
+    assert simulate_baselines(posts_file(), TOPIC, seeds, **given | {"relevance": 1.0}) == {}
+
+
+def demo(tmp_path, monkeypatch, *, as_json=False, **options):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(generate, "DEMO_USERS", 400)
+    before = signal.getsignal(signal.SIGTERM)
+    console = Console(file=io.StringIO(), width=100, markup=False, emoji=False, highlight=False)
+    try:
+        assert run_demo(DemoOptions(**OPTIONS | options), console, as_json=as_json) == 0
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return console.file.getvalue()
+
+
+def test_the_demo_names_its_topic_compares_itself_writes_a_page_and_says_what_to_look_at(tmp_path, monkeypatch):
+    said = demo(tmp_path, monkeypatch)
+    for words in ("accounts that post about 'telescope'", "most relevant accounts: discovered", "accounts: seeds",
+                  "breadth-first (simulated)", "chance (simulated)", "open demo-report.html in a browser"):  # fmt: skip
+        assert words in said
+    assert "Not measured" not in said
+    ((best,),) = rows(
+        tmp_path / "demo.db", "select account from top_account where act = 'expand' order by place limit 1"
+    )
+    assert f"socialcrawl explain demo.db @{best}" in said
+    page = check_page((tmp_path / "demo-report.html").read_text("utf-8"))
+    assert f"@{best}" in page.text
+    head, *_, last = page.tables["relevance found (sum)"]
+    assert head[1:] == ["this campaign", "breadth-first (simulated)", "chance (simulated)"]
+    (own, *others) = (float(number.replace(",", "")) for number in last[1:])
+    (line,) = [line for line in said.splitlines() if line.startswith("from the same seeds")]
+    assert line.endswith(f"breadth-first {others[0]:,.0f}, chance {others[1]:,.0f}")
+    assert f"found relevance {own:,.0f} in 40 steps" in said
+
+
+def test_the_demo_for_scripts_has_the_baselines_and_with_missing_accounts_none(tmp_path, monkeypatch, capsys):
+    for missing, wanted in ((0.0, {"breadth-first", "chance"}), (0.3, set())):
+        demo(tmp_path, monkeypatch, as_json=True, missing=missing)
+        told = json.loads(capsys.readouterr().out)
+        assert set(told.get("baselines", {})) == wanted
+        assert told["steps"] == 40
+    assert not (tmp_path / "demo-report.html").exists()
+
+
+def test_on_posts_of_others_the_page_of_the_demo_has_no_names(tmp_path, monkeypatch):
+    said = demo(tmp_path, monkeypatch, posts=posts_file(), keyword=TOPIC, seed_count=5, control=0.5)
+    assert "simulated" not in said
+    assert "did steering beat chance?" in said
+    ((best,),) = rows(
+        tmp_path / "demo.db", "select account from top_account where act = 'expand' order by place limit 1"
+    )
+    assert best in said
+    assert best not in check_page((tmp_path / "demo-report.html").read_text("utf-8")).text
