@@ -406,7 +406,7 @@ def test_who_was_drawn_is_explained_by_the_draw_and_not_by_the_score(ended):
 def test_an_export_says_which_picks_were_drawn_so_that_anybody_can_work_out_the_gain(ended, tmp_path):
     """The table of picks gives the same groups, means and difference as the report, and verify proves each mark."""
     database, _, ending = ended
-    export_data(str(database), tmp_path / "out", ExportOptions(formats=("csv", "jsonl")), as_json=True)
+    export_data(database, tmp_path / "out", ExportOptions(formats=("csv", "jsonl")), as_json=True)
     with (tmp_path / "out" / "picks.csv").open(encoding="utf-8", newline="") as file:
         picks = [row for row in csv.DictReader(file) if row["act"] == "expand"]
     assert len({row["node"] for row in picks}) == len(picks)
