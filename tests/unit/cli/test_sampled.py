@@ -345,7 +345,7 @@ def test_shares_and_numbers_are_written_as_people_read_them():
     ],
 )
 def test_a_datasheet_says_whether_the_sample_tells_of_the_whole_topic(steps, words, tmp_path):
-    export_data(str(crawled(steps)), tmp_path / "out", ExportOptions(campaign="sample"), as_json=False)
+    export_data(crawled(steps), tmp_path / "out", ExportOptions(campaign="sample"), as_json=False)
     assert words in (tmp_path / "out" / "datasheet.md").read_text("utf-8")
-    export_data(str(crawled(steps)), tmp_path / "small", ExportOptions(campaign="small"), as_json=False)
+    export_data(crawled(steps), tmp_path / "small", ExportOptions(campaign="small"), as_json=False)
     assert "the whole topic?" not in (tmp_path / "small" / "datasheet.md").read_text("utf-8")
