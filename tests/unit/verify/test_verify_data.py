@@ -13,6 +13,7 @@ from x_crawls import posts, rows
 from socialcrawl.cli.commands.verify import prove, show
 from socialcrawl.errors import StoreError
 from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.storage.database.address import parse_address
 from socialcrawl.storage.schema.tables import post
 from socialcrawl.verify.billing import UNANSWERED
 from socialcrawl.verify.findings import Check, CheckResults
@@ -187,7 +188,7 @@ def test_a_lie_ends_the_command_with_1_and_is_told_where_it_is(lie, tmp_path):
     for table in ("version", "campaign") if "{table}" in statement else ("",):
         changed(database, statement.format(**place, table=table))
     screen = io.StringIO()
-    assert prove(str(database), None, Console(file=screen), as_json=False) == 1
+    assert prove(parse_address(str(database)), None, Console(file=screen), as_json=False) == 1
     text = screen.getvalue()
     assert [line for line in text.splitlines() if line.startswith("differs: ") and said.format(**place) in line], text
 
@@ -217,7 +218,7 @@ def test_values_that_no_campaign_stores_are_told_too(lie, said, tmp_path):
     database, screen = copied("collect", tmp_path), io.StringIO()
     changed(database, lie)
     try:
-        assert prove(str(database), None, Console(file=screen), as_json=False) == 1
+        assert prove(parse_address(str(database)), None, Console(file=screen), as_json=False) == 1
     except StoreError as error:
         screen.write(str(error))
     assert said in screen.getvalue()

@@ -25,6 +25,7 @@ from socialcrawl.exporters.export import ExportOptions, export
 from socialcrawl.exporters.restore import DECISIONS, TABLES
 from socialcrawl.importers.export_tables import COLUMNS, read_table
 from socialcrawl.importers.exported_datasets import FORMATS
+from socialcrawl.storage.database.address import parse_address
 from socialcrawl.storage.erasure.orders import read_order
 from socialcrawl.verify.exported import ACTIVE_ONLY, HIDDEN, RENUMBERED, verify_export
 
@@ -221,7 +222,7 @@ def test_a_lie_ends_the_command_with_1_and_is_told_where_it_is(lie, honest, tmp_
     file, work, said = LIES[lie]
     changed(folder, file, work, honest=honest)
     screen = io.StringIO()
-    assert prove(str(folder), None, Console(file=screen), as_json=False) == 1
+    assert prove(parse_address(str(folder)), None, Console(file=screen), as_json=False) == 1
     told = [line for line in screen.getvalue().splitlines() if line.startswith("differs: ")]
     assert [line for line in told if said in line], told
     assert any(line.startswith(f"differs: {file}, sha256: ") for line in told) != honest
@@ -310,7 +311,7 @@ def test_what_is_wrong_beside_the_tables_is_found_too(work, said, tmp_path):
     folder = shutil.copytree(exported("collect", "csv"), tmp_path / "out")
     work(folder)
     screen = io.StringIO()
-    assert prove(str(folder), None, Console(file=screen), as_json=False) == 1
+    assert prove(parse_address(str(folder)), None, Console(file=screen), as_json=False) == 1
     assert said in screen.getvalue()
 
 
