@@ -26,11 +26,11 @@ from course import BLUE, GREY, ORANGE, folder, show, socialcrawl
 # keyword. Then it reads one account per **step**. After each step it estimates again which of the accounts that were mentioned so
 # far is most relevant, and reads that one next.
 #
-# The cell runs the command `socialcrawl demo --seed-count 10 --steps 150 --limit 2000 --json`. Leave out `--json` in a terminal to
+# The cell runs the command `socialcrawl demo --seed-size 10 --steps 150 --per-window 2000 --json`. Leave out `--json` in a terminal to
 # watch it work.
 
 # %%
-summary = json.loads(socialcrawl("demo", "--seed-count", 10, "--steps", 150, "--limit", 2000, "--json", quiet=True))
+summary = json.loads(socialcrawl("demo", "--seed-size", 10, "--steps", 150, "--per-window", 2000, "--json", quiet=True))
 for name in ("reason", "requests", "accounts_asked", "accounts_known", "posts", "dollars"):
     print(f"{name:15} {summary[name]}")
 

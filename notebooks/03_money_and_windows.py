@@ -17,7 +17,7 @@ import socialcrawl as sc
 from course import BLUE, GREEN, GREY, ORANGE, folder, make_posts, show, socialcrawl, start_mock
 
 WINDOW, LIMIT = 4, 20  # the mock allows 20 requests in 4 seconds; X allows some hundreds in 15 minutes
-address = start_mock(make_posts(folder / "posts.parquet"), "--window", f"{WINDOW}s", "--limit", LIMIT)
+address = start_mock(make_posts(folder / "posts.parquet"), "--window", f"{WINDOW}s", "--per-window", LIMIT)
 
 
 def write_campaign(max_money):

@@ -81,7 +81,7 @@ steps = {steps}
 [source]
 base_url = "http://127.0.0.1:{port}"
 """)
-    with run_mock(folder / "posts.parquet", "--port", port, "--window", "1s", "--limit", 5_000, "--from", day, "--speed", 0):
+    with run_mock(folder / "posts.parquet", "--port", port, "--window", "1s", "--per-window", 5_000, "--from", day, "--speed", 0):
         socialcrawl("run", "track.toml", "--yes", quiet=True)
 
 

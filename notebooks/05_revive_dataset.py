@@ -82,7 +82,7 @@ print(f"{len(there & set(names)):,} of {len(names):,} accounts still exist")
 # - `fraction = 0.9`: stop when at least nine tenths of the active accounts are found, at 95 % confidence.
 
 # %%
-address = start_mock(folder / "today.parquet", "--window", "1s", "--limit", "10000")
+address = start_mock(folder / "today.parquet", "--window", "1s", "--per-window", "10000")
 (folder / "revive.toml").write_text(f"""
 name = "revive"
 database = "revive.db"

@@ -21,7 +21,7 @@ import socialcrawl as sc
 from course import BLUE, GREY, ORANGE, folder, make_posts, show, socialcrawl, start_mock
 
 posts = make_posts(folder / "posts.parquet", users=2_000)
-address = start_mock(posts, "--window", "1s", "--limit", 100_000)
+address = start_mock(posts, "--window", "1s", "--per-window", 100_000)
 
 # %% [markdown]
 # ## 1. A collection, and a sample of the same topic

@@ -159,7 +159,7 @@ database.sql("""
 # reads 430 accounts. The world has more than 25,000: some never post and are only mentioned.
 
 # %%
-socialcrawl("demo", "--posts", posts, "--keyword", "telescope", "--seed-count", 30, "--steps", 400, "--limit", 5_000,
+socialcrawl("demo", "--posts", posts, "--keyword", "telescope", "--seed-size", 30, "--steps", 400, "--per-window", 5_000,
             "--db", "million.db", "--json", quiet=True)  # fmt: skip
 data = sc.open(folder / "million.db")
 data.list_campaigns().to_polars().select("campaign", "accounts_read", "posts_on_topic", "requests")

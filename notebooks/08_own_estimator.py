@@ -202,7 +202,7 @@ shadows = ["lnh-sum"]
 control = 0.2
 steps = 300
 [source]
-base_url = "{start_mock(posts, "--window", "1s", "--limit", 2_000)}"
+base_url = "{start_mock(posts, "--window", "1s", "--per-window", 2_000)}"
 """)
 socialcrawl("run", "own.toml", "--yes", quiet=True)
 with sc.open(folder / "own.db") as data:

@@ -46,7 +46,7 @@ from socialcrawl.lab.result_tables import join_tables
 from socialcrawl.lab.simulation import ReplaySetup, simulate
 
 NUMBERS = st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=40).map(np.array)
-TINY = ["--users", "250", "--links", "1500", "--topic", "happy", "--sets", "2", "--steps", "25", "--jobs", "1"]
+TINY = ["--users", "250", "--links", "1500", "--topic", "happy", "--seed-sets", "2", "--steps", "25", "--jobs", "1"]
 FEW = {"fig2": ["refresh_rate=2", "refresh_rate=10"], "start": ["hybrid-sum start=bfs", "hybrid-sum switch_after=3"]}
 
 
@@ -541,20 +541,20 @@ def test_each_command_leaves_a_figure_and_data_that_can_be_read(name, tmp_path):
 
 def test_the_same_command_leaves_the_same_bytes(tmp_path):
     for folder in ("one", "other"):
-        ran("fig3", "--out", tmp_path / folder, "--window", 5, "--variant", "nh-n-sum", "--variant", "lnh-sum", *TINY)
+        ran("fig3", "--out", tmp_path / folder, "--rolling", 5, "--variant", "nh-n-sum", "--variant", "lnh-sum", *TINY)
         ran("fig2", "--out", tmp_path / folder, "--variant", "refresh_rate=7", *TINY)
     for file in ("fig3.png", "fig3.svg", "fig3.csv", "fig3.parquet", "fig2.png", "fig2.svg"):
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "other" / file).read_bytes(), file
 
 
 def test_what_is_less_than_the_paper_has_is_said(tmp_path):
-    said = ran("fig1", "--out", tmp_path, "--variant", "q=0.5 zeta=0.5", *TINY[:6], "--sets", 1, "--jobs", 1)
+    said = ran("fig1", "--out", tmp_path, "--variant", "q=0.5 zeta=0.5", *TINY[:6], "--seed-sets", 1, "--jobs", 1)
     assert "no set of seeds reaches more" in said
-    assert "insist with --seeds" in said
+    assert "insist with --seed-size" in said
 
 
 def test_a_crawl_of_one_step_can_be_drawn(tmp_path):
-    ran("short", "--out", tmp_path, "--variant", "bfs", *TINY[:6], "--sets", 1, "--steps", 1, "--jobs", 1)
+    ran("short", "--out", tmp_path, "--variant", "bfs", *TINY[:6], "--seed-sets", 1, "--steps", 1, "--jobs", 1)
     assert csv.read_csv(tmp_path / "short.csv").column("step").to_pylist() == [1, 1]
 
 

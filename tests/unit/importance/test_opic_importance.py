@@ -228,7 +228,7 @@ def test_who_joins_with_a_history_begins_with_the_mean_importance_of_the_newcome
 
 
 def test_a_generated_web_needs_no_file_and_gives_the_same_bytes_again(tmp_path):
-    words = ["--pages", 200, "--law", "poisson", "--mean", 3, "--owners", 2]
+    words = ["--nodes", 200, "--law", "poisson", "--mean", 3, "--owners", 2]
     output, rows = asked(tmp_path, *words)
     first = (tmp_path / "found" / "importance.csv").read_bytes()
     assert len(rows) == 200
@@ -273,7 +273,7 @@ def test_a_matrix_that_would_not_fit_or_has_no_fixpoint_is_refused(tmp_path, gra
 def test_what_cannot_be_asked_is_told_in_a_sentence(tmp_path, monkeypatch, words, why):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SettingsError, match=why):
-        asked(tmp_path, "--pages", 50, *words)
+        asked(tmp_path, "--nodes", 50, *words)
 
 
 @pytest.mark.parametrize(
