@@ -94,7 +94,7 @@ def test_the_examples_are_what_the_search_found_and_what_was_read_and_is_quiet(k
 
 
 def test_a_tree_is_learned_from_a_campaign_and_told(town, tmp_path):
-    code, shown = told(tmp_path / "tree.json", "--db", town, "--folds", 3)
+    code, shown = told("--out", tmp_path / "tree.json", "--db", town, "--folds", 3)
     assert code == 0, shown
     tree = DecisionTree.load(tmp_path / "tree.json")
     assert (tree.hits("a telescope"), tree.hits("our dinner")) == (1, 0)
@@ -108,7 +108,7 @@ def test_a_tree_is_learned_from_a_campaign_and_told(town, tmp_path):
 
 def test_the_word_of_the_search_can_be_left_out(town, tmp_path):
     given = ("--db", town, "--folds", 3, "--without", "Telescope", "--without", "dinner", "--json")
-    code, shown = told(tmp_path / "tree.json", *given)
+    code, shown = told("--out", tmp_path / "tree.json", *given)
     assert code == 0, shown
     seen = json.loads(shown)
     assert not {"telescope", "dinner"} & {word for word, _, _ in seen["telling"]}
@@ -140,7 +140,7 @@ def test_a_tree_that_hardly_judges_better_than_chance_is_no_recommendation(tmp_p
     file = tmp_path / "labels.csv"
     rows = [f"{NOUNS[i % 5]} {MEALS[i // 5 % 5]} {i},{'yes' if i % 4 == 0 else 'no'}" for i in range(60)]
     file.write_text("text,on_topic\n" + "\n".join(rows), "utf-8")
-    code, shown = told(tmp_path / "tree.json", "--labels", file)
+    code, shown = told("--out", tmp_path / "tree.json", "--labels", file)
     assert code == 0, shown
     assert "WARNING: it is no better than to call everything off topic, which is right for 75%" in shown
     assert "use it as [sample] tree" not in shown
@@ -167,7 +167,7 @@ def test_posts_may_come_from_files(tmp_path):
     on.write_text("\n".join(f"wheel and chain {i}" for i in range(12)) + "\n\n", "utf-8")
     rows = "\n".join(f"ann,2023-01-0{i % 9 + 1}T00:00:00Z,soup and salt {i}" for i in range(12))
     off.write_text(f"author,created_at,text\n{rows}\n", "utf-8")
-    code, shown = told(tmp_path / "tree.json", "--on", on, "--off", off)
+    code, shown = told("--out", tmp_path / "tree.json", "--on", on, "--off", off)
     assert code == 0, shown
     assert "12 posts on topic, 12 off it" in shown
     assert DecisionTree.load(tmp_path / "tree.json").hits("a wheel, a chain") == 1
@@ -177,7 +177,7 @@ def test_posts_judged_by_hand_are_enough(tmp_path):
     file = tmp_path / "labels.csv"
     rows = [f"wheel {i},yes\nsoup {i},no" for i in range(8)]
     file.write_text("text,on_topic\n" + "\n".join([*rows, "both,yes", "both,no", "wheel 1,yes"]), "utf-8")
-    code, shown = told(tmp_path / "tree.json", "--labels", file)
+    code, shown = told("--out", tmp_path / "tree.json", "--labels", file)
     assert code == 0, shown
     assert "8 posts on topic, 8 off it; left out: 2 with the words of another, 1 given as both" in shown
 
@@ -200,9 +200,9 @@ def test_what_cannot_be_is_refused_before_anything_is_written(town, tmp_path):
         (("--db", town, "--campaign", "other"), "There is no campaign 'other'"),
         (("--db", tmp_path / "none.db"), "There is no database"),
     ):
-        code, shown = told(out, *words)
+        code, shown = told("--out", out, *words)
         assert code == 2
         assert why in shown
         assert not out.exists()
-    assert "already exists" in told(taken, "--db", town)[1]
+    assert "already exists" in told("--out", taken, "--db", town)[1]
     assert taken.read_text("utf-8") == "{}"

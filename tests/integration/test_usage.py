@@ -103,7 +103,8 @@ def test_a_long_bill_is_told_by_its_last_days_and_the_sum_of_those_before(ran):
 def test_a_campaign_that_has_found_nothing_divides_by_nothing(ran):
     with opened(ran.database) as connection:
         found = summarize_campaign(connection, ran.name)
-    nothing = replace(found, steps=np.zeros(0), seeds=np.zeros(0), sent=0, cost=0, billed_posts=[], requests=[], top=[])
+    none = {"requests": [], "billed_posts": [], "top_seeds": [], "discovered": []}
+    nothing = replace(found, steps=np.zeros(0), seeds=np.zeros(0), sent=0, cost=0, **none)
     by = console()
     show(by, CampaignReport(nothing, billed=True, spending={}))
     assert "relevance per" not in by.file.getvalue()

@@ -7,7 +7,6 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from socialcrawl.crawls.collect.estimators.registry import ESTIMATORS
 from socialcrawl.crawls.collect.strategies import ADDED
@@ -15,6 +14,7 @@ from socialcrawl.crawls.facts import KINDS
 from socialcrawl.crawls.registry import find_kind
 from socialcrawl.platforms.facts import PLATFORMS
 from socialcrawl.platforms.registry import find_platform
+from socialcrawl.render.console import Text
 from socialcrawl.system.plugins import InstalledPlugin, PluginGroup
 from socialcrawl.text.terminal import write_json
 
