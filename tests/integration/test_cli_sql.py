@@ -336,5 +336,5 @@ def test_the_options_of_the_command_are_checked():
     assert "took longer" in sql(FOREVER.format("count(*)"), "--timeout", "200ms").stderr.replace("The query ", "")
     assert sql("select 1", "--timeout", "soon").returncode == 2
     assert sql("select 1 as x union select 2", "--limit", 1, "--format", "csv").stdout == "x\n1\n"
-    with pytest.raises(SettingsError, match="table, csv, json"):
+    with pytest.raises(SettingsError, match="table, csv, tsv, json, ndjson"):
         asking.answer(demo_with_seeds().database, "select 1", "xml", 1.0)
