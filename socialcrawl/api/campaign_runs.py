@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from math import inf
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,13 +15,12 @@ from socialcrawl.api.foreground_run import Ending, run_to_end
 from socialcrawl.api.text_report import TextReport
 from socialcrawl.campaign import settings as campaign_settings
 from socialcrawl.campaign.build import OpenCampaign
-from socialcrawl.campaign.cost_outlook import compute_remaining_cost, make_campaign_quote, read_progress
+from socialcrawl.campaign.cost_outlook import describe_excess_cost, make_campaign_quote, read_progress
 from socialcrawl.campaign.plan import Plan, make_plan
 from socialcrawl.campaign.settings import Settings, check_settings
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, Grant, Outcome, Reply, Wait, format_time
 from socialcrawl.engine.protocols import Batch
 from socialcrawl.errors import SettingsError
-from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.render import quote as quote_page
 from socialcrawl.render.campaign_report import collect_values, show
 from socialcrawl.render.console import render_text
@@ -202,15 +200,11 @@ def _check_cost(plan: Plan) -> None:
     Raises:
         SettingsError: it may.
     """
-    plan.guard()
-    if not plan.billed:
-        return
-    money, limit = compute_remaining_cost(plan, read_progress(plan)), plan.settings.budget.confirm_above
-    if money > limit * MILLS_PER_DOLLAR:
-        price = "without bound" if money == inf else f"up to {format_dollars(round(money))}"
+    excess = describe_excess_cost(plan, read_progress(plan))
+    if excess is not None:
+        what, above = excess
         raise SettingsError(
-            f"This run may cost {price} by the price table of {plan.policy.as_of}, which is more than confirm_above = "
-            f"{limit:g} dollars under budget. Look at quote() first, then pass accept_cost=True. Nothing was sent."
+            f"{what}, which is more than {above}. Look at quote() first, then pass accept_cost=True. Nothing was sent."
         )
 
 

@@ -3,14 +3,16 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 from socialcrawl.campaign.plan import Plan
 from socialcrawl.engine.clock import SystemClock
-from socialcrawl.engine.model import format_time
+from socialcrawl.engine.model import MILLS_PER_DOLLAR, format_time
 from socialcrawl.forecast.expected import COUNTED, TypicalNeeds
 from socialcrawl.forecast.quote import Quote, bound_requests, bound_total, make_quote
 from socialcrawl.forecast.shape import CampaignProgress, StoredResources
+from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.storage.database.health import has_tables, is_missing, open_existing
 from socialcrawl.storage.queries.statistics import count_done, count_stored, estimate_typical
 
@@ -86,3 +88,19 @@ def compute_remaining_cost(plan: Plan, spent: CampaignProgress) -> float:
     """Return the most that a campaign can still cost after what it has spent, in mills; inf where nothing bounds it."""
     now = SystemClock().now()
     return bound_total(plan.shape, bound_requests(plan.shape, spent, now), spent, now).money
+
+
+def describe_excess_cost(plan: Plan, spent: CampaignProgress) -> tuple[str, str] | None:
+    """Return what a run may still cost and the limit that this exceeds, as phrases; None if it is within confirm_above.
+
+    Raises:
+        SettingsError: a live host may charge without any bound.
+    """
+    plan.guard()
+    money, limit = compute_remaining_cost(plan, spent), plan.settings.budget.confirm_above
+    if not plan.billed or money <= limit * MILLS_PER_DOLLAR:
+        return None
+    price = "without bound" if money == inf else f"up to {format_dollars(round(money))}"
+    before = f" ({format_dollars(spent.money)} are spent already)" if spent.money else ""
+    what = f"This run may cost {price}{before} by the price table of {plan.policy.as_of}"
+    return what, f"confirm_above = {limit:g} dollars under [budget]"

@@ -2,11 +2,10 @@
 
 import json
 import sys
-from math import inf
 
 from rich.console import Console
 
-from socialcrawl.campaign.cost_outlook import compute_remaining_cost, make_campaign_quote
+from socialcrawl.campaign.cost_outlook import describe_excess_cost, make_campaign_quote
 from socialcrawl.campaign.plan import Plan, make_plan
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.cli.post_counts import count_posts, count_searches_left, has_begun
@@ -14,7 +13,6 @@ from socialcrawl.cli.single_requests import find_meters
 from socialcrawl.engine.model import MILLS_PER_DOLLAR
 from socialcrawl.errors import SettingsError
 from socialcrawl.forecast.shape import CampaignProgress
-from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.render import quote
 from socialcrawl.render.console import Text
 from socialcrawl.text.terminal import write_error, write_json
@@ -63,14 +61,10 @@ def confirm_cost(plan: Plan, spent: CampaignProgress, console: Console, *, yes: 
     Raises:
         SettingsError: they have not, or nobody is there to be asked, or the campaign has no bound at all.
     """
-    plan.guard()
-    settings, money = plan.settings, compute_remaining_cost(plan, spent)
-    if yes or not plan.billed or money <= settings.budget.confirm_above * MILLS_PER_DOLLAR:
+    excess = describe_excess_cost(plan, spent)
+    if yes or excess is None:
         return
-    price = "without bound" if money == inf else f"up to {format_dollars(round(money))}"
-    before = f" ({format_dollars(spent.money)} are spent already)" if spent.money else ""
-    what = f"This run may cost {price}{before} by the price table of {plan.policy.as_of}"
-    above = f"confirm_above = {settings.budget.confirm_above:g} dollars under [budget]"
+    what, above = excess
     if not (ask and console.is_terminal and sys.stdin is not None and sys.stdin.isatty()):
         raise SettingsError(
             f"{what}, which is more than {above}. Run `socialcrawl quote` with the same campaign file first, then "
