@@ -1,1 +1,1 @@
-"""How often intervals that the product shows hold the truth: `make coverage` writes docs/explanation/coverage.md."""
+"""How often intervals that users see contain the true value: `make coverage` writes README.md in this folder."""

@@ -1,8 +1,8 @@
-"""`make coverage`: run what shows intervals many times over known graphs, and keep how often these hold the truth.
+"""`make coverage`: run samples, refreshes and crawls on known graphs, and count which intervals contain the true value.
 
 A measure is a module of this folder with TITLE, NOTE and `measure(runs)`, which returns what every run showed. Name
-some with ONLY=..., set the number of runs with RUNS=...; with fewer than KEPT runs the page is left as it is. A measure
-whose runs take long has its own RUNS and KEPT. APART = False leaves out the tables of each graph.
+some with ONLY=..., set the number of runs with RUNS=... . With fewer than KEPT runs README.md is not changed. A measure
+whose runs take long has its own RUNS and KEPT. APART = False leaves out the tables of single graphs.
 """
 
 import argparse

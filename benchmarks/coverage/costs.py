@@ -18,11 +18,11 @@ from socialcrawl.lab.post_table import fold_name, read_posts
 from socialcrawl.lab.simulation import ReplaySetup, simulate
 
 TITLE = "Requests and posts that the rest of a crawl takes"
-NOTE = """A run is a crawl of 1,000 steps from 20 accounts that are on topic, drawn; every second one is steered by
-hybrid-sum, the others are breadth-first. Accounts bring their posts, at most 200 or 800 (2 or 8 pages), and take a
-request a page, at least one. Numbers are those of the next steps, divided by the probable number: the truth would be 1
-if nothing changed. Where most accounts cannot be read (congress) ranges are withheld. The constants of the ranges were
-chosen on these graphs except mathoverflow and higgs."""
+NOTE = """Each run is a crawl of 1,000 steps from 20 drawn accounts on topic. Every second one is steered by
+hybrid-sum, the others are breadth-first. Accounts have at most 200 or 800 posts (2 or 8 pages) and cost one request
+per page, at least one. An interval is the range for the next steps, divided by the probable number, so its width is
+relative to that number. Where most accounts cannot be read (congress) ranges are withheld. The constants of the
+ranges were chosen on these graphs, except mathoverflow and higgs."""
 
 STEPS, SEEDS = 1_000, 20
 CASES = ((100, 150), (100, 300), (200, 300), (200, 500), (400, 600), (400, 1_000), (700, 1_000))

@@ -19,11 +19,12 @@ from socialcrawl.engine.draws import draw_uniform
 
 TITLE = "Repeated looks at steering that gains nothing"
 OFTEN, STEPS = 100, 2_000
-NOTE = f"""A run is two crawls from 20 accounts that are on topic, drawn, with `control = 0.1`. The steps that count as
-steered are drawn too: from all known accounts, or from those nearest to the seeds. So they are no better and no worse
-than the steps for comparison. A user runs the report every {OFTEN} steps. Cells: in how many crawls no report up to
-this length said "better" or "worse", of the crawls in which a report showed an interval. It does so most often where
-many accounts are on topic (`ubuntu`, 38 % of them, and `the`, 58 %), as few drawn steps then suffice."""
+NOTE = f"""Each run is two crawls from 20 drawn accounts on topic, with `control = 0.1`. The steps that count as
+steered are drawn too: from all known accounts, or from those nearest to the seeds. So they are neither better nor
+worse than the steps for comparison. A user runs the report every {OFTEN} steps. Cells: in how many crawls no report
+up to this length said "better" or "worse", of the crawls in which a report showed an interval. Wrong verdicts are
+most frequent where many accounts are on topic (`ubuntu`, 38 % of them, and `the`, 58 %), because few drawn steps
+suffice there."""
 ENDS = (500, 1_000, STEPS)
 DENSE = ("ubuntu_irc.parquet", (["ubuntu"], ["the"]))
 

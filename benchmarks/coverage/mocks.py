@@ -36,17 +36,18 @@ from socialcrawl.storage.database.health import open_readable
 from socialcrawl.storage.queries.traces import CampaignTraces
 
 TITLE = "Whole campaigns against mock servers"
-NOTE = """10 runs on each platform can show gross errors only: intervals that hold the truth in 95 of 100 runs hold it
-in 8 of 10 or fewer in one case of twelve. A run has a generated town of 900 accounts that post, a tenth of which
-is gone, a mock server that allows 60 requests in 15 minutes and fails at one of 40, and a clock that passes only where
-a campaign waits. Requests go over loopback, databases are SQLite files, and intervals are read off the JSON of
-commands. The truth is that of the posts of the town, of what the server counted and billed, and of the clock.
+NOTE = """10 runs on each platform show gross errors only: intervals that contain the true value in 95 of 100 runs do
+so in 8 of 10 or fewer in one case of twelve. A run has a generated town of 900 accounts that post, a tenth of which
+cannot be read, a mock server that allows 60 requests in 15 minutes and fails one request in 40, and a clock that
+advances only while the campaign waits. Requests go over loopback, databases are SQLite files, and intervals are taken
+from the commands' JSON output. The true values are those of the posts of the town, of the server's count and bill, and
+of the clock.
 
 - `audit` of a campaign steered by hybrid-sum that made 200 steps, and `report`, by a hard-focused sample of eight
   walkers (burn-in 10) after 400 steps (early) and 550 (late).
 - `quote` of that campaign for 200 more steps, after 200 (early) and 400 (late). `run`: its time to the end, halfway.
 - `report` of a refresh, with `fraction = 0.9`, of all accounts of the town when two thirds of them are gone: after a
-  quarter of the tests (early), and where it stopped (late).
+  quarter of the tests (early), and at the stop (late).
 
 Widths are in shares, accounts, requests, posts, dollars and seconds."""
 

@@ -20,11 +20,12 @@ from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld
 from socialcrawl.lab.experiments.liverank.dated import SnapshotCut, read_dated_world
 
 TITLE = "Refreshes of old datasets"
-NOTE = """The datasets are those of [liverank.md](liverank.md), the generated ones smaller. Each run has its own seed
-and tests 100 accounts at a time in the order that campaigns take by default: `pa` after a training set by PageRank for
-accounts, `pa+-` after a random one for pages. Before that it tests `check = 300` random accounts; with `check = 0` the
-training set has 300. The intervals are those that `report` shows: on the way of a run that tests everything, and where
-`fraction = 0.9` has stopped another one. What was found there is in [refresh.md](refresh.md#when-it-stops)."""
+NOTE = """The datasets are those of [the LiveRank experiments](../../docs/explanation/liverank.md), the generated
+ones smaller. Each run has its own seed and tests 100 accounts at a time in the default order of campaigns: `pa`
+after training by PageRank for accounts, `pa+-` after random training for pages. Before that it tests `check = 300`
+random accounts; with `check = 0` the training set has 300. The intervals are those that `report` shows: during a
+run that tests everything, and where `fraction = 0.9` stops another run. [What the refreshes
+found](../../docs/how-to/refresh.md#when-it-stops)."""
 
 LATER = SnapshotCut(snapshot=0.25, present=0.5)
 REAL = (

@@ -26,12 +26,12 @@ from socialcrawl.storage.queries.traces import StepColumns
 from socialcrawl.system.garbage_collection import pause_garbage_collection
 
 TITLE = "What steering gains"
-NOTE = """A run is three crawls from 20 accounts that are on topic, drawn; one step in ten is drawn for comparison
-(`control = 0.1`). One is steered by hybrid-sum. One reads the accounts that hybrid-sum scores lowest. One reads the
-least relevant accounts, as no crawl could know them, which is worse than chance everywhere. The intervals are those
-that `report` shows: how much more a steered step found than one drawn from all known accounts (chance), or from those
-nearest to the seeds (breadth-first). The truth is the mean over the steered steps of what each found, less what a
-step drawn at that moment would have found on average."""
+NOTE = """Each run is three crawls from 20 drawn accounts on topic; one step in ten is drawn for comparison
+(`control = 0.1`). One crawl is steered by hybrid-sum. One reads the accounts that hybrid-sum scores lowest. One
+reads the least relevant accounts, which only a crawl that knows the truth can do, and is worse than chance
+everywhere. The intervals are those that `report` shows: how much more a steered step found than one drawn from all
+known accounts (chance), or from those nearest to the seeds (breadth-first). The true value is the mean over the
+steered steps of what each found, less what a step drawn at that moment would have found on average."""
 
 LENGTHS = (200, 500, 1_000)
 CONTROL = 0.1

@@ -12,7 +12,7 @@ from statistics import median
 from typing import Protocol, TypeVar
 
 ALL = "All graphs together"
-PAGE = Path(__file__).parents[2] / "docs/explanation/coverage.md"
+PAGE = Path(__file__).with_name("README.md")
 
 
 class Titled(Protocol):

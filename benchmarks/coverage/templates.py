@@ -12,10 +12,11 @@ from socialcrawl.crawls.sample.section import SampleSection
 TITLE = "Samples and audits with the settings of `init`, and repeated looks"
 SECTION = SampleSection()
 OFTEN = 100  # accounts read from one look to the next
-NOTE = f"""The same runs with the settings that `socialcrawl init` writes: {SECTION.walkers} walkers with a burn-in of
-{SECTION.burn_in} visits. The last column is of a user who runs the report every {OFTEN} steps, and stops when it shows
-estimates. Both audited collections are one row, and so are the two gaps of each. The first three bars of the histogram
-are accounts with no link, with one, and with two or three. A report does not show a bar in which it saw nobody."""
+NOTE = f"""The same runs with the settings that `socialcrawl init` writes: {SECTION.walkers} walkers with a burn-in
+of {SECTION.burn_in} visits. The last column is for a user who runs the report every {OFTEN} steps and stops when it
+shows estimates. One row is for both audited collections, and one for both gaps of each. The first three bars of the
+histogram are accounts with no link, with one, and with two or three. A report shows no bar in which it saw no
+account."""
 
 RUNS = KEPT = 40
 APART = False

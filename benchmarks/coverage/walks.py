@@ -29,11 +29,12 @@ from socialcrawl.lab.instant import SequenceStore, make_parts
 from socialcrawl.system.garbage_collection import pause_garbage_collection
 
 TITLE = "Samples and audits by walks"
-NOTE = """A run is one hard-focused walk of eight walkers (burn-in 10) that begin with accounts near each other. It is
-stopped at each length, a number of accounts read; 3,500 steps read all of the smaller topics, and then accounts are
-counted, with intervals of no width. The audited collections are what a breadth-first crawl from the same accounts has
-when it has 12.9 % and 40 % of the topic. The truth is that of what the walks of the run can reach. Cells: how many of
-the intervals shown hold the truth (nominal 95 %), in how many of the runs they were shown, and their median width."""
+NOTE = """Each run is one hard-focused walk of eight walkers (burn-in 10) that start from accounts near each other.
+It stops at each length, in accounts read. After 3,500 steps it has read all of the smaller topics: accounts are
+counted then, and intervals have no width. The audited collections are a breadth-first crawl from the same accounts
+when it holds 12.9 % and 40 % of the topic. The true values are those of the accounts that the walks of the run can
+reach. Cells: how many of the intervals shown contain the true value (95 % is the aim), in how many runs they were
+shown, and their median width."""
 
 LENGTHS = (500, 900, 1_800, 3_500)
 WALKERS = 8

@@ -1,13 +1,15 @@
-"""`make coverage`: what counts as held, and how the page is written."""
+"""`make coverage`: what counts as held, how the tables are written, and that the page in docs agrees with them."""
 
+import re
 import sys
 from dataclasses import replace
 
+import pytest
 from test_house import ROOT
 
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.coverage.table import Shown, covered, keep
+from benchmarks.coverage.table import ALL, PAGE, Shown, covered, keep
 
 
 def a_run(low, high, truth=0.5, at="900 steps"):
@@ -59,3 +61,85 @@ def test_a_section_may_have_the_table_of_all_graphs_only(tmp_path):
     ]
     keep("templates", "Templates", "What a run is.", runs[:1], page, apart=False)
     assert "### a town" in page.read_text("utf-8")
+
+
+def read_tables(page):
+    """Yield the cells of a page's tables: section, graph, row, column and the cell."""
+    section, graph, head = "", "", None
+    for line in page.read_text("utf-8").splitlines():
+        if line.startswith("#"):
+            section, graph = (section, line[4:]) if line.startswith("### ") else (line[3:], "")
+        elif line.startswith("| "):
+            row, *cells = line.removeprefix("| ").removesuffix(" |").split(" | ")
+            head = head or cells
+            if cells is not head:
+                yield from ((section, graph, row, *pair) for pair in zip(head, cells, strict=True))
+        elif not line.startswith("|"):
+            head = None
+
+
+def read_counts(section, graph, start, at):
+    """Return the percent (None: never shown), the runs that showed it and all runs, of intervals named so."""
+    found = []
+    for title, where, interval, when, cell in read_tables(PAGE):
+        if (title, where) == (section, graph) and interval.startswith(start) and at in ("", when) and cell != "-":
+            numbers = re.match(r"(?:\*\*(\d+)%\*\* of )?(\d+)(?: shown in| of) (\d+)", cell).groups()
+            found.append(tuple(None if number is None else int(number) for number in numbers))
+    return found
+
+
+def span(numbers):
+    low, high = min(numbers), max(numbers)
+    return f"{low} %" if low == high else f"{low} to {high} %"
+
+
+def say_walks(graph, at):
+    counts = read_counts(WALKS, ALL if graph == "all graphs together" else graph, "", at)
+    _, shown, runs = counts[0]
+    percents = [percent for percent, *_ in counts if percent is not None]
+    return f"{shown / runs:.0%}".replace("%", " %") + (f": {span(percents)}" if percents else "")
+
+
+def say_templates(row, at):
+    _, shown, runs = read_counts(TEMPLATES, ALL, "audit: share held", at)[0]
+    lowest = min(percent for percent, *_ in read_counts(TEMPLATES, ALL, "", at) if percent is not None)
+    return f"{lowest} %" if row.startswith("lowest") else f"{round(100 * shown / runs)} %"
+
+
+def say_refresh(dataset, at):
+    percents = {percent for percent, *_ in read_counts(REFRESH, dataset, "", at)}
+    return f"{percents.pop()} %" if len(percents) == 1 else "the two intervals differ"
+
+
+def say_costs(graph, column):
+    counts = read_counts(COSTS, graph, column, "")
+    if max(shown for _, shown, _ in counts) <= 4:
+        return "withheld"
+    return f"{span([percent for percent, *_ in counts])} ({span([round(100 * a / b) for _, a, b in counts])})"
+
+
+def say_steering(interval, at):
+    ((percent, shown, _),) = read_counts(STEERING, ALL, interval, at)
+    return f"{percent} % of {shown}"
+
+
+WALKS, TEMPLATES, REFRESH, COSTS, STEERING = SECTIONS = (
+    "Samples and audits by walks",
+    "Samples and audits with the settings of `init`, and repeated looks",
+    "Refreshes of old datasets",
+    "Requests and posts that the rest of a crawl takes",
+    "What steering gains",
+)
+SAYING = dict(zip(SECTIONS, (say_walks, say_templates, say_refresh, say_costs, say_steering), strict=True))
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_the_page_in_docs_agrees_with_what_was_measured(section):
+    page = [cell for cell in read_tables(ROOT / "docs/explanation/coverage.md") if cell[0] == section]
+    assert len(page) > 5
+    wrong = [
+        (row, column, cell, measured)
+        for _, _, row, column, cell in page
+        if cell != (measured := SAYING[section](row, column))
+    ]
+    assert not wrong
