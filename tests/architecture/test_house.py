@@ -745,15 +745,6 @@ def test_every_command_is_in_the_reference():
     assert not [name for name in commands if f"## socialcrawl {name.replace('_', '-')}\n" not in page]
 
 
-def test_every_estimator_is_named_in_the_reference():
-    from socialcrawl.crawls.collect.estimators import NAMES
-
-    page = (ROOT / "docs/reference/estimators.md").read_text("utf-8")
-    families = {re.sub(r"-(n|e|ne)-", "-{n,e,ne}-", name) for name in NAMES}
-    shown = {re.sub(r"-(sum|avg|max)$", "-{sum,avg,max}", name) for name in families}
-    assert not [name for name in shown if f"`{name}`" not in page]
-
-
 DOCUMENTS = [
     *ROOT.glob("*.md"),
     *(
