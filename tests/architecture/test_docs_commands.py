@@ -105,3 +105,31 @@ def test_the_tutorials_seeds_make_a_campaign_file_that_is_right(folder):
     assert written != text
     settings = check_settings(tomllib.loads(written), "sky.toml")
     assert settings.seeds.usernames == ["astronomer.example.org", "stargazers.example.org"]
+
+
+def test_the_readme_and_the_tutorial_show_what_the_quote_of_a_new_file_says(folder):
+    done = subprocess.run(
+        [sys.executable, "-m", "socialcrawl", "quote", "sky.toml"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    probable = done.stdout.partition("Probably")[2]
+    requests, took = re.search(r"^total +(\d+) +(\d+ \w+)", probable, re.MULTILINE).groups()
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert re.search(r"^socialcrawl quote sky.toml .*# .*: probably (.*)$", readme, re.MULTILINE)[1] == (
+        f"{requests} requests, {took}"
+    )
+    (shown,) = re.findall(r"```text\nProbably\n(.*?)```", TUTORIAL.read_text("utf-8"), re.DOTALL)
+    table = probable.strip().partition("\n\n")[0]
+    assert [line.split() for line in shown.splitlines()] == [line.split() for line in table.splitlines()]
+
+
+def test_the_readme_says_what_init_writes_and_fits_on_a_screen_and_a_half(tmp_path):
+    readme = (ROOT / "README.md").read_text("utf-8")
+    words = ["init", "astronomy.toml", "--keyword", "telescope"]
+    subprocess.run([sys.executable, "-m", "socialcrawl", *words], cwd=tmp_path, check=True)
+    written = tomllib.loads((tmp_path / "astronomy.toml").read_text("utf-8"))
+    assert f"max_money in this file: {written['budget']['max_money']:.2f} dollars" in readme
+    assert readme.count("\n") <= 90

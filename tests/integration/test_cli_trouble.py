@@ -1,5 +1,6 @@
 import json
 import os
+import shlex
 import signal
 import socket
 import sqlite3
@@ -281,3 +282,22 @@ def test_odd_names_of_databases_are_names_and_no_addresses(tmp_path, mock):
         assert child.returncode == 0
         assert (tmp_path / name).exists()
         assert f"everything is in {tmp_path / name};" in child.stdout or f"everything is in {name};" in child.stdout
+        (command,) = [line for line in child.stdout.splitlines() if line.startswith("next: ")]
+        words = shlex.split(command.removeprefix("next: ").split("    ")[0])
+        assert words[:2] == ["socialcrawl", "report"]
+        assert words[3:6] == ["--campaign", "mine", "--html"], "the name of the file is not that of the campaign"
+        assert socialcrawl(*words[1:], folder=tmp_path).returncode == 0
+        assert "mine" in Path(tmp_path, words[-1]).read_text("utf-8")
+
+
+def test_a_run_names_the_command_that_writes_its_page_and_one_that_found_nothing_does_not(begun, mock):
+    child = socialcrawl("run", begun / "mine.toml", folder=begun)
+    (command,) = [line for line in child.stdout.splitlines() if line.startswith("next: ")]
+    words = shlex.split(command.removeprefix("next: ").split("    ")[0])
+    assert [Path(word).name for word in words] == ["socialcrawl", "report", "mine.db", "--html", "mine.html"]
+    assert socialcrawl(*words[1:], folder=begun).returncode == 0
+    other = begun / "other"
+    other.mkdir()
+    child = socialcrawl("run", campaign_file(other, mock.url, keywords=["zzzzz"]), folder=other)
+    assert child.returncode == 1
+    assert "next:" not in child.stdout

@@ -119,7 +119,7 @@ def _end(
         write_json(json.dumps(build_object(ending) | counted | baselines))
     else:
         ending = _add_baselines(ending, simulated, settings)
-        show_ending(settings, console, ending, as_json=False)
+        show_ending(settings, console, ending, as_json=False, with_next=False)
         statuses = ", ".join(f"{count:,} x {status}" for status, count in counted["statuses"].items())
         filled = sum(window["filled"] for window in counted["windows"])
         console.print(

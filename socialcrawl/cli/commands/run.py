@@ -17,6 +17,7 @@ from socialcrawl.engine.model import format_time
 from socialcrawl.forecast.shape import count_allowed
 from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.render.campaign_report import collect_values, show
+from socialcrawl.render.console import Text
 from socialcrawl.render.live_screen import CampaignView, LineView, ScreenView
 from socialcrawl.text.terminal import flush, write_json
 from socialcrawl.text.wording import format_span, pluralize, tidy
@@ -51,8 +52,8 @@ def find_exit_code(ending: Ending) -> int:
     return CODES.get(ending.state, STOPPED)
 
 
-def show_ending(settings: Settings, console: Console, ending: Ending, *, as_json: bool) -> None:
-    """Show how a run ended: a report for people, or one JSON object."""
+def show_ending(settings: Settings, console: Console, ending: Ending, *, as_json: bool, with_next: bool = True) -> None:
+    """Show how a run ended, and what to look at next: a report for people, or one JSON object."""
     if as_json:
         write_json(json.dumps(build_object(ending)))
         return
@@ -60,10 +61,20 @@ def show_ending(settings: Settings, console: Console, ending: Ending, *, as_json
     state = "done" if ending.state == "done" else "stopped"
     console.print(tidy(f"{state}: {ending.reason.why}"), soft_wrap=True)
     console.print(
-        f"everything is in {settings.database}; ask it with: "
+        f"everything is in {settings.database}; query it with: "
         f"socialcrawl sql {shlex.quote(str(settings.database))} QUERY",
         soft_wrap=True,
     )
+    if with_next and len(ending.report.found.steps):
+        words = shlex.join(_list_page_command(settings))
+        console.print(Text(f"next: {words}    writes a page for a browser: charts, who mentions whom"), soft_wrap=True)
+
+
+def _list_page_command(settings: Settings) -> list[str]:
+    """Return the words of the command that writes the report as a page, beside the database or in this folder."""
+    path, page = settings.database, _find_picture(settings).with_suffix(".html")
+    named = [] if isinstance(path, Path) and path.stem == settings.name else ["--campaign", settings.name]
+    return ["socialcrawl", "report", str(path), *named, "--html", str(page)]
 
 
 def _find_picture(settings: Settings) -> Path:

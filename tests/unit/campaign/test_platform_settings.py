@@ -96,6 +96,8 @@ def test_each_platform_has_a_file_to_begin_with(platform, tmp_path):
     file.write_text(text.replace('base_url = ""', 'base_url = "https://social.example"'), "utf-8")
     found = make_plan(read(file))
     assert (found.platform.facts.name, found.topic.count("A telescope")) == (platform, 1)
+    file.write_text(file.read_text("utf-8").replace("# control = 0.1 ", "control = 0.1 "), "utf-8")
+    assert make_plan(read(file)).settings.crawl.control == 0.1, "it is there to be uncommented"
 
 
 def test_a_platform_that_is_not_known_has_none(tmp_path):
