@@ -1,4 +1,4 @@
-"""Charts for terminals, in block letters: relevance found against accounts read, and posts on topic per day."""
+"""Charts for terminals, in block letters: relevance found against accounts read, and matching posts per day."""
 
 from collections.abc import Mapping
 
@@ -23,14 +23,27 @@ def draw_curve(values: NDArray[np.float64], width: int = 60, height: int = 8) ->
 
 
 def draw_days(counts: TopicCounts, width: int = 60, height: int = 5) -> Text:
-    """Return the posts on topic per day (or span of days) in block letters, at most `width` by `height`."""
+    """Return the matching posts per day (or span of days) in block letters, at most `width` by `height`.
+
+    Only posts of accounts read are drawn; a last line says how many others a search found.
+    """
     length, spans = counts.fill_days(width)
     posts = np.array([count for _, count in spans], np.float64)
     wide = np.repeat(posts, max(1, width // len(posts)))
     each = "per day" if length == 1 else f"per {length:,} days"
-    title = f"posts on topic {each} (UTC), {pluralize(int(posts.max()), 'post')} at most"
-    ends = (f"{spans[0][0]}", f"{counts.last}")
-    return Text(f"{title}\n{_draw_bars(wide, f'{posts.max():,.0f}', ends, height).plain}", no_wrap=True)
+    title = f"matching posts of accounts read, {each} (UTC), {pluralize(int(posts.max()), 'post')} at most"
+    ends = (f"{spans[0][0]}", f"{counts.days[-1][0]}")
+    left_out = describe_left_out(counts)
+    below = f"\n{left_out}" if left_out else ""
+    return Text(f"{title}\n{_draw_bars(wide, f'{posts.max():,.0f}', ends, height).plain}{below}", no_wrap=True)
+
+
+def describe_left_out(counts: TopicCounts) -> str:
+    """Return how many matching posts a chart of days leaves out, as only a search found them; "" for none."""
+    if not counts.unread_posts:
+        return ""
+    more, are = pluralize(counts.unread_posts, "more post"), "is" if counts.unread_posts == 1 else "are"
+    return f"{more}, found only by a search, {are} not shown"
 
 
 def _draw_bars(values: NDArray[np.float64], top: str, ends: tuple[str, str], height: int) -> Text:

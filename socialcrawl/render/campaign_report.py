@@ -26,7 +26,6 @@ from socialcrawl.render.headline import list_headlines
 from socialcrawl.render.kind_parts import collect_knowledge, find_curve, list_parts
 from socialcrawl.render.sample_report import make_finite
 from socialcrawl.storage.queries.judgement import Judgement, judge_shadows
-from socialcrawl.storage.queries.statistics import sum_spending
 from socialcrawl.storage.queries.summary import Summary, summarize_campaign
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.system.loopback import is_loopback
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 SERVERS = 10  # servers that are shown one by one
 SEEDS = 5  # seeds that are listed
 DAYS = 14  # days of the bill that are shown one by one
-Spending = Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,6 @@ class CampaignReport:
     Attributes:
         found: counts, best accounts, requests.
         billed: whether its server charges for what it returns.
-        spending: requests and mills by act.
         judgement: which estimator guessed best; None where nobody looked on.
         unread: the seeds that were named and could not be read, with why.
         known: what a campaign knows beside counts; None for one that collects.
@@ -58,7 +55,6 @@ class CampaignReport:
 
     found: Summary
     billed: bool
-    spending: Spending
     judgement: Judgement | None = None
     unread: Sequence[tuple[str, str]] = ()
     known: Any = None
@@ -87,7 +83,6 @@ def read_report(
     return CampaignReport(
         found,
         billed,
-        sum_spending(connection, found.name),
         judge_shadows(connection, found.name),
         list_unread_seeds(traces, found.name) if found.missing else [],
         report(traces, found.name, wanted),
@@ -110,6 +105,8 @@ def collect_values(given: CampaignReport) -> dict[str, Any]:
         "accounts_asked": len(found.steps) + len(found.seeds),
         "accounts_known": found.known,
         "posts_on_topic": found.on_topic.posts,
+        "posts_on_topic_found_only_by_search": found.on_topic.unread_posts,
+        "reposts_on_topic": found.on_topic.reposts,
         "accounts_on_topic": found.on_topic.seeds_on_topic + found.on_topic.discovered_on_topic,
         "discovered_on_topic": found.on_topic.discovered_on_topic,
         "first_day": None if found.on_topic.first is None else found.on_topic.first.isoformat(),
@@ -265,28 +262,7 @@ def _describe_gaps(found: Summary) -> Iterator[str]:
 
 
 def _describe_relevance(given: CampaignReport) -> Iterator[str]:
-    """Yield what a campaign that collects found in all, and for each request and dollar."""
+    """Yield what the steps of a campaign that collects found, beside its seeds."""
     found = given.found
     steps, seeds = pluralize(len(found.steps), "step"), pluralize(len(found.seeds), "seed")
     yield f"{steps} after {seeds} found relevance {found.relevance:,.1f}; the seeds have {found.seed_relevance:,.1f}"
-    yield from _format_worth(found, given.spending, billed=given.billed)
-
-
-def _format_worth(found: Summary, spending: Spending, *, billed: bool) -> Iterator[str]:
-    """Yield the relevance per request and per dollar: of the steps for their requests, and of everything for all."""
-    total = found.relevance + found.seed_relevance
-    requests, mills = spending.get("expand", (0, 0))
-    for name, of_steps, of_all in (
-        ("request", requests, found.sent),
-        ("dollar", _format_dollars(mills), _format_dollars(found.cost)),
-    ):
-        if name == "dollar" and not billed:
-            return
-        parts = [f"{found.relevance / of_steps:,.2f} in the steps after the seeds"] if of_steps else []
-        parts += [f"{total / of_all:,.2f} with seeds, searches and look-ups"] if of_all else []
-        if parts:
-            yield f"relevance per {name}: {', '.join(parts)}"
-
-
-def _format_dollars(mills: int) -> float:
-    return mills / MILLS_PER_DOLLAR

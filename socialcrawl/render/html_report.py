@@ -18,7 +18,7 @@ from socialcrawl.errors import StoreError
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.render import report_charts, steering
-from socialcrawl.render.block_charts import choose_points
+from socialcrawl.render.block_charts import choose_points, describe_left_out
 from socialcrawl.render.campaign_report import CampaignReport, group_requests
 from socialcrawl.render.headline import list_headlines
 from socialcrawl.render.html_elements import (
@@ -107,7 +107,7 @@ def make_sections(page: PageSource) -> Iterator[tuple[str, ET.Element]]:
     if report.gained is not None:
         yield _make_section("steering", "Did steering beat chance?", *_make_steering(page))
     if found.on_topic.days:
-        yield _make_section("days", "Posts on topic over time", *_make_days(page))
+        yield _make_section("days", "Matching posts over time", *_make_days(page))
     if (curve := find_curve(report.known, found)) is not None and len(curve.values):
         yield _make_section("curve", curve.name.capitalize(), *_make_curve(page))
     if page.network.edges:
@@ -182,9 +182,14 @@ def _make_days(page: PageSource) -> Iterator[ET.Element]:
     each = "day" if length == 1 else f"{length:,} days"
     rows = [(str(day), f"{posts:,}") for day, posts in spans]
     head = "day (UTC)" if length == 1 else "first day (UTC)"
-    table = make_table([head, "posts on topic"], rows, caption=f"posts on topic per {each}", numbers=[1])
-    said = f"Posts on topic by the day on which they were written (UTC), per {each}."
-    yield _make_figure(report_charts.draw_days(counts), said, make_details("The numbers", table))
+    table = make_table([head, "matching posts"], rows, caption=f"matching posts per {each}", numbers=[1])
+    said = [f"Matching posts of the accounts read, by the day on which they were written (UTC), per {each}."]
+    if left_out := describe_left_out(counts):
+        said.append(f"{left_out}: a search returns the newest posts, which would make the last days look busy.")
+    if cut := page.facts.gaps["timelines_cut"]:
+        early = f"Of {pluralize(cut, 'account')} only the newest posts were read, so early days are counted too low."
+        said.append(early)
+    yield _make_figure(report_charts.draw_days(counts), " ".join(said), make_details("The numbers", table))
 
 
 def _make_curve(page: PageSource) -> Iterator[ET.Element]:

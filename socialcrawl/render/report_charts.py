@@ -35,7 +35,7 @@ SETTINGS: dict[Any, Any] = {
 
 
 def draw_days(counts: TopicCounts) -> ET.Element:
-    """Return a bar chart of the posts on topic per day, or per span of days."""
+    """Return a bar chart of the matching posts of accounts read per day, or per span of days."""
     length, spans = counts.fill_days(SPANS)
     posts = [count for _, count in spans]
     each = "day" if length == 1 else f"{length:,} days"
@@ -44,12 +44,17 @@ def draw_days(counts: TopicCounts) -> ET.Element:
         axes.bar(range(len(posts)), posts, color=FIRST, width=0.85)
         shown = sorted({0, len(posts) // 2, len(posts) - 1})
         axes.set_xticks(shown, [str(spans[place][0]) for place in shown])
-        axes.set(ylabel=f"posts on topic per {each}")
+        if len(shown) > 1:  # else the outer ones reach over the ends of the axis
+            axes.get_xticklabels()[0].set_horizontalalignment("left")
+            axes.get_xticklabels()[-1].set_horizontalalignment("right")
+        axes.set(ylabel=f"matching posts per {each}")
         group_digits(axes, named=True)
 
-    first, last = spans[0][0], counts.last
-    said = f"Bar chart: posts on topic per {each} from {first} to {last} (UTC), at most {max(posts):,}."
-    return _draw("days", "Posts on topic over time", said, plot)
+    first, last = spans[0][0], counts.days[-1][0]
+    said = (
+        f"Bar chart: matching posts of accounts read per {each} from {first} to {last} (UTC), at most {max(posts):,}."
+    )
+    return _draw("days", "Matching posts over time", said, plot)
 
 
 def draw_curves(curve: ScoreCurve, baselines: Mapping[str, NDArray[np.float64]]) -> ET.Element:

@@ -62,6 +62,7 @@ def test_the_demo_names_its_topic_compares_itself_writes_a_page_and_says_what_to
     assert f"socialcrawl explain demo.db @{best}" in said
     page = check_page((tmp_path / "demo-report.html").read_text("utf-8"))
     assert f"@{best}" in page.text
+    assert "demo, on a mock of X: invented people and posts" in page.text
     head, *_, last = page.tables["relevance found (sum)"]
     assert head[1:] == ["this campaign", "breadth-first (simulated)", "chance (simulated)"]
     (own, *others) = (float(number.replace(",", "")) for number in last[1:])
@@ -82,6 +83,7 @@ def test_the_demo_for_scripts_has_the_baselines_and_with_missing_accounts_none(t
 def test_on_posts_of_others_the_page_of_the_demo_has_no_names(tmp_path, monkeypatch):
     said = demo(tmp_path, monkeypatch, posts=posts_file(), keyword=TOPIC, seed_count=5, control=0.5)
     assert "simulated" not in said
+    assert "demo, on a test server on this machine in place of X" in said, "nobody knows whose posts these are"
     assert "did steering beat chance?" in said
     ((best,),) = rows(
         tmp_path / "demo.db", "select account from top_account where act = 'expand' order by place limit 1"

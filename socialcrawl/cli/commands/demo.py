@@ -32,11 +32,11 @@ from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import open_database
 from socialcrawl.storage.database.health import open_readable
 from socialcrawl.storage.database.lease import Lease
-from socialcrawl.storage.queries.summary import list_campaigns
+from socialcrawl.storage.queries.summary import INVENTED_TOKEN_ENV, list_campaigns
 from socialcrawl.text.terminal import is_quiet, write_error, write_json
 from socialcrawl.text.wording import pluralize
 
-TOKEN_ENV = "SOCIALCRAWL_DEMO_TOKEN"  # noqa: S105  (the name of a variable)
+TOKEN_ENV = "SOCIALCRAWL_DEMO_TOKEN"  # noqa: S105  (the name of a variable; of generated posts another)
 SEEDS = 20  # accounts that the search for the topic may find in the generated posts
 QUERY = "select account, relevance, step from top_account limit 9"
 Curves = Mapping[str, NDArray[np.float64]]  # relevance found after each step, by what chose the accounts
@@ -79,7 +79,7 @@ def run_demo(wanted: DemoOptions, console: Console, *, as_json: bool) -> int:
                 console.print(f"the mock X API answers at {mock.url}: {wanted.limit} requests per {wanted.window:g} s")
             if wanted.database is None:
                 _remove_earlier(OWN)
-            os.environ[TOKEN_ENV] = secrets.token_urlsafe(24)
+            os.environ[settings.source.token_env or TOKEN_ENV] = secrets.token_urlsafe(24)
             live = settings.model_copy(update={"source": settings.source.model_copy(update={"base_url": mock.url})})
             wall, cpu = time.perf_counter(), time.process_time()
             ending = run_campaign(live, console, quiet=quiet)
@@ -265,6 +265,7 @@ def _generate_posts(folder: Path, wanted: DemoOptions, console: Console, *, quie
 
 def _make_settings(wanted: DemoOptions, posts: Path, keyword: str) -> Settings:
     names = _choose_seeds(wanted, posts, keyword)
+    token_env = INVENTED_TOKEN_ENV if wanted.posts is None else TOKEN_ENV
     return check_settings(
         {
             "name": "demo",
@@ -279,7 +280,7 @@ def _make_settings(wanted: DemoOptions, posts: Path, keyword: str) -> Settings:
                 "control": wanted.control,
                 "steps": wanted.steps,
             },
-            "source": {"token_env": TOKEN_ENV, "pages_per_user": 32, "vocabulary": wanted.vocabulary},
+            "source": {"token_env": token_env, "pages_per_user": 32, "vocabulary": wanted.vocabulary},
             "limits": {"k": wanted.limit, "d": wanted.window},
         },
         "demo",

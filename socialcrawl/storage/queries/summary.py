@@ -64,6 +64,8 @@ from request where campaign = :campaign and coalesce(kind, '') <> 'held' group b
 SETTINGS = "select settings from campaign where id = :campaign"
 LATEST = "select settings from version where campaign = :campaign order by number desc limit 1"
 HELD = "select count(*) from post"
+INVENTED_TOKEN_ENV = "SOCIALCRAWL_INVENTED_TOKEN"  # noqa: S105  (the name of a variable)
+"""Where campaigns find their token that crawl generated posts: a report says of these that nothing in them is real."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,8 @@ class Summary:
 
     `topic` has today's keywords and patterns, `top_seeds` and `discovered` the most relevant accounts: those among the
     seeds (and an imported history), and those that were read after them. `base_url` is the
-    server that was asked when it began, "" for the platform itself. `seeds` and `steps` are the values beta of the
+    server that was asked when it began, "" for the platform itself; `invented` says that its posts were generated, and
+    `own_prices` that a table of the campaign's own has the prices. `seeds` and `steps` are the values beta of the
     seeds and of the steps after them, in order (float64); steps of a sample are worth 1 on topic, those of a
     refresh 1 alive. `missing` counts accounts by why their latest outcome is none. `posts` counts posts read (a
     post read twice counts twice), `held` those in the database, of all campaigns. `cost` is in mills of a cent by
@@ -85,6 +88,8 @@ class Summary:
     platform: str
     topic: tuple[str, ...]
     base_url: str
+    invented: bool
+    own_prices: bool
     top_seeds: list[dict[str, Any]]
     discovered: list[dict[str, Any]]
     seeds: NDArray[np.float64]
@@ -176,6 +181,8 @@ def summarize_campaign(connection: Connection, name: str | None = None, most: in
             platform=source["platform"],
             topic=(*(topic.get("keywords") or ()), *(topic.get("patterns") or ())),
             base_url=source.get("base_url") or "",
+            invented=source.get("token_env") == INVENTED_TOKEN_ENV,
+            own_prices=bool(source.get("policy")),
             top_seeds=_read_dicts(connection, TOP.format(acts=SEEDS), number, most=most),
             discovered=_read_dicts(connection, TOP.format(acts=DISCOVERED), number, most=most),
             seeds=np.array([value for value, step in values if not step], np.float64),

@@ -9,10 +9,21 @@ from sqlalchemy import Connection, text
 
 # What is no day is left out of the days: who imported a post claims when it was written.
 DAYS = """
-select substr(p.created_at, 1, 10) as day, count(*) from hit h join post p on p.id = h.post
+select substr(p.created_at, 1, 10) as day, count(*), count(r.node), count(p.repost_of)
+from hit h join post p on p.id = h.post left join (
+  select distinct o.node as node from outcome o join pick k on k.campaign = o.campaign and k.n = o.n
+  where o.campaign = :campaign and o.missing is null and o.node >= 0
+    and k.act in ('seed', 'expand', 'recrawl', 'walk', 'import')) r on r.node = p.author
 where h.campaign = :campaign group by 1 order by 1
 """
-AUTHORS = "select count(distinct p.author) from hit h join post p on p.id = h.post where h.campaign = :campaign"
+AUTHORS = """
+select count(*), count(case when was_read = 1 then 1 end), count(case when was_read = 1 and posts = 1 then 1 end) from (
+  select p.author, count(*) as posts, case when exists (
+      select 1 from outcome o join pick k on k.campaign = o.campaign and k.n = o.n
+      where o.campaign = :campaign and o.node = p.author and o.missing is null
+        and k.act in ('seed', 'expand', 'recrawl', 'walk', 'import')) then 1 else 0 end as was_read
+  from hit h join post p on p.id = h.post where h.campaign = :campaign group by p.author) a
+"""
 # An account on the wider topic only is worth less than 1 in a walk.
 ACCOUNTS = """
 select case when p.act in ('seed', 'import') then 0 else 1 end as discovered, count(distinct o.node),
@@ -45,7 +56,14 @@ class TopicCounts:
     Attributes:
         posts: posts that match the topic.
         authors: accounts that wrote them, read or not.
-        days: (day, posts that match) of each UTC day with such posts, oldest first.
+        unread_posts: those of them whose authors were not read: a search found them.
+        unread_authors: these authors.
+        reposts: posts that match and repeat a post of another account.
+        single: accounts read that have one matching post.
+        first: the UTC day of the oldest post that matches; None: there is none, or nobody knows.
+        last: the UTC day of the newest one.
+        days: (day, matching posts of accounts read) of each UTC day with such posts, oldest first. A search returns the
+            newest posts only, so its posts would make the last days look busy.
         seeds: seeds, and accounts of an imported history, that were read.
         seeds_on_topic: those of them that are on topic.
         discovered: accounts that were read after the seeds.
@@ -54,21 +72,17 @@ class TopicCounts:
 
     posts: int = 0
     authors: int = 0
+    unread_posts: int = 0
+    unread_authors: int = 0
+    reposts: int = 0
+    single: int = 0
+    first: date | None = None
+    last: date | None = None
     days: Sequence[tuple[date, int]] = ()
     seeds: int = 0
     seeds_on_topic: int = 0
     discovered: int = 0
     discovered_on_topic: int = 0
-
-    @property
-    def first(self) -> date | None:
-        """The UTC day of the oldest post that matches; None: there is none, or nobody knows."""
-        return self.days[0][0] if self.days else None
-
-    @property
-    def last(self) -> date | None:
-        """The UTC day of the newest one."""
-        return self.days[-1][0] if self.days else None
 
     def fill_days(self, most: int) -> tuple[int, list[tuple[date, int]]]:
         """Return all days from the first to the last, also those without posts, in spans of equal length.
@@ -79,13 +93,14 @@ class TopicCounts:
         Returns:
             the days of a span, and (its first day, its posts) of each; the last span may reach beyond the last day.
         """
-        if self.first is None or self.last is None:
+        if not self.days:
             return 1, []
-        length = -(-((self.last - self.first).days + 1) // most)
-        spans = [0] * (-(-((self.last - self.first).days + 1) // length))
+        first, last = self.days[0][0], self.days[-1][0]
+        length = -(-((last - first).days + 1) // most)
+        spans = [0] * (-(-((last - first).days + 1) // length))
         for day, posts in self.days:
-            spans[(day - self.first).days // length] += posts
-        return length, [(self.first + timedelta(days=length * place), posts) for place, posts in enumerate(spans)]
+            spans[(day - first).days // length] += posts
+        return length, [(first + timedelta(days=length * place), posts) for place, posts in enumerate(spans)]
 
 
 def count_on_topic(connection: Connection, campaign: int) -> TopicCounts:
@@ -93,11 +108,18 @@ def count_on_topic(connection: Connection, campaign: int) -> TopicCounts:
     rows = connection.execute(text(DAYS), {"campaign": campaign}).all()
     accounts = {row[0]: row[1:] for row in connection.execute(text(ACCOUNTS), {"campaign": campaign})}
     (seeds, seeds_on_topic), (discovered, discovered_on_topic) = (accounts.get(which, (0, 0)) for which in (0, 1))
-    days = [(found, posts) for day, posts in rows if (found := _parse_day(day)) is not None]
+    authors, read, single = connection.execute(text(AUTHORS), {"campaign": campaign}).one()
+    dated = [(found, own) for day, _, own, _ in rows if (found := _parse_day(day)) is not None]
     return TopicCounts(
-        posts=sum(posts for _, posts in rows),
-        authors=int(connection.execute(text(AUTHORS), {"campaign": campaign}).scalar_one()),
-        days=days,
+        posts=sum(row[1] for row in rows),
+        authors=authors,
+        unread_posts=sum(row[1] - row[2] for row in rows),
+        unread_authors=authors - read,
+        reposts=sum(row[3] for row in rows),
+        single=single,
+        first=dated[0][0] if dated else None,
+        last=dated[-1][0] if dated else None,
+        days=[(day, own) for day, own in dated if own],
         seeds=seeds,
         seeds_on_topic=seeds_on_topic,
         discovered=discovered,

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
@@ -15,6 +16,7 @@ from stores import opened
 from x_crawls import TOPIC, campaign_of, crawl, posts, rows, scratch
 
 import socialcrawl as sc
+from socialcrawl.campaign.policies import load_policy
 from socialcrawl.crawls.track.report import RankedAccount, TrackReport, VisitYield
 from socialcrawl.errors import StoreError
 from socialcrawl.mock.server import serve_in_thread
@@ -83,10 +85,22 @@ def test_the_same_database_gives_the_same_page(database, plain):
 def test_the_numbers_of_the_page_are_those_of_sql(database, plain):
     page = Page(plain)
     (total,) = rows(database, "select count(*) from hit")[0]
-    (authors,) = rows(database, "select count(distinct author) from hit join post on id = post")[0]
-    assert f"{total:,} posts by {authors:,} accounts" in page.text
-    days = dict(rows(database, "select substr(created_at, 1, 10), count(*) from hit join post on id = post group by 1"))
-    shown = {day: count(many) for day, many in page.tables["posts on topic per day"][1:]}
+    outcomes = "select o.node from outcome o join pick using (n) where missing is null and act in ('seed', 'expand')"
+    read = {node for (node,) in rows(database, outcomes)}
+    matches = rows(database, "select author, substr(created_at, 1, 10), repost_of from hit join post on id = post")
+    own, authors = [one for one in matches if one[0] in read], {one[0] for one in matches}
+    assert len(own) < total == len(matches), "a search found posts of accounts that were not read"
+    reposts = sum(one[2] is not None for one in matches)
+    assert (
+        f"{total:,} posts: {len(own):,} by {len(authors & read):,} accounts read, {total - len(own):,} by "
+        f"{len(authors - read):,} accounts met only in a search; {reposts:,} are reposts"
+    ) in page.text
+    assert f"{total - len(own):,} more posts, found only by a search, are not shown" in page.sections["days"]
+    single = sum(many == 1 for many in Counter(one[0] for one in own).values())
+    both = f"{len(authors & read):,} of {len(read):,} accounts read have at least one matching post"
+    assert f"{both} ({single:,} exactly one)" in page.text
+    days = Counter(one[1] for one in own)
+    shown = {day: count(many) for day, many in page.tables["matching posts per day"][1:]}
     assert {day: many for day, many in shown.items() if many} == days
     assert list(shown) == sorted(shown)
     values = [
@@ -111,6 +125,14 @@ def test_the_numbers_of_the_page_are_those_of_sql(database, plain):
     )
     gaps = dict(page.tables["gaps"][1:])
     assert {f"accounts that could not be read: {why}": f"{many:,}" for why, many in gone}.items() <= gaps.items()
+
+
+def test_a_test_server_is_not_called_the_platform_and_what_the_platform_would_cost_is_said(database, plain):
+    top = Page(plain).text
+    assert "on a test server on this machine in place of X" in top
+    (cost,) = rows(database, "select sum(cost) / 100000.0 from request")[0]
+    as_of = load_policy("x").as_of
+    assert f"nothing (test server); on X it would be ${cost:,.2f} at most by the price table of {as_of}" in top
 
 
 def test_the_network_is_that_of_sql_and_says_how_many_accounts_are_left_out(database, plain):

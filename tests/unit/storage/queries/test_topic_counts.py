@@ -19,8 +19,8 @@ def test_spans_of_days_are_equal_cover_all_days_and_keep_every_post(posts, most)
     length, spans = counts.fill_days(most)
     assert 1 <= len(spans) <= most
     begins = [begin for begin, _ in spans]
-    assert begins == [counts.first + timedelta(days=length * place) for place in range(len(spans))]
-    assert begins[-1] <= counts.last < begins[-1] + timedelta(days=length)
+    assert begins == [min(posts) + timedelta(days=length * place) for place in range(len(spans))]
+    assert begins[-1] <= max(posts) < begins[-1] + timedelta(days=length)
     for begin, many in spans:
         assert many == sum(n for day, n in posts.items() if begin <= day < begin + timedelta(days=length))
 
