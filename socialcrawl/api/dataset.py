@@ -187,7 +187,7 @@ class Dataset:
         return self._make_table("posts", POSTS, {"number": number, "on_topic": int(on_topic)})
 
     def accounts(self, top: int | None = None, *, campaign: str | None = None) -> Table:
-        """Return the accounts that were read and speak of the topic, the most relevant first.
+        """Return the accounts on topic that were read, the most relevant first.
 
         Args:
             top: how many; None: all.

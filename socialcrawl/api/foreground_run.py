@@ -75,7 +75,7 @@ def run_to_end(
 def _handle_signals(campaign: OpenCampaign, *, silent: bool) -> Iterator[None]:
     """Stop the run at Ctrl-C or SIGTERM; end it at once at a second one (what is in flight counts as spent).
 
-    The end is a KeyboardInterrupt, so that whoever started something (the demo its mock) stops it on the way out.
+    The end is a KeyboardInterrupt, so that a caller that started something (the demo: its mock) can stop it.
     """
 
     def stop(number: int, frame: FrameType | None) -> None:

@@ -100,7 +100,7 @@ class Network:
             yield [(labels[row[0]], labels[row[1]], *row[2:]) for row in rows]
 
     def _find_labels(self) -> dict[int, str]:
-        """Return the name of each node, all different: names are given anew on platforms."""
+        """Return a unique label for each node: platforms give a name that became free to another account."""
         if self._labels is None:
             names = {
                 row[0]: str(row[1])

@@ -1,7 +1,7 @@
-"""What an estimator gains over chance and over a breadth-first crawl: the steps that it chose beside those drawn.
+"""What an estimator gains over chance and over a breadth-first crawl: its own steps compared with drawn ones.
 
-Without drawn steps (`[crawl] control`) nobody can tell: what was read is what the estimator chose, and accounts that it
-passed over have no value. Compared is the relevance of a step; one whose account could not be read found 0.
+Without drawn steps (`[crawl] control`) the gain cannot be measured: only accounts that the estimator chose were read.
+The comparison is of the relevance found by a step; a step whose account could not be read found 0.
 """
 
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.99  # of each interval: people look again and again, and one false difference is enough to mislead
 LEAST = 10  # drawn steps from which on they are compared
-FAR = 20.0  # times the steps so far: nobody goes on for that long
+FAR = 20.0  # times the steps so far: no campaign goes on for that long
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class ControlComparison:
         gain: how much more a step found that the estimator chose; None: fewer than `LEAST` were drawn, or no
             two steps of a kind differ in what they found.
         needed: about how many more steps of the campaign would tell whether there is a difference; None: it is known
-            already, would take too many, or nobody can say.
+            already, would take too many steps, or cannot be estimated.
     """
 
     steps: int

@@ -24,13 +24,13 @@ from top_account where place <= 20 order by campaign, place""",
     ),
     Question(
         "loudest_posts",
-        "Which posts say most about it?",
+        "Which posts mention the topic most often?",
         """select campaign, author, created_at, occurrences, likes, text
 from topic_post order by occurrences desc, coalesce(likes, 0) desc, id limit 20""",
     ),
     Question(
         "topic_by_day",
-        "When was it spoken of?",
+        "When was the topic discussed?",
         """select campaign, substr(created_at, 1, 10) as day, count(*) as posts, count(distinct node) as authors,
   sum(occurrences) as occurrences
 from topic_post where created_at is not null group by campaign, substr(created_at, 1, 10) order by campaign, day""",
@@ -53,13 +53,13 @@ where m.source_node < m.target_node order by m.posts + r.posts desc, m.source_no
     ),
     Question(
         "next_accounts",
-        "Who would be worth asking next?",
+        "Which accounts are worth reading next?",
         """select campaign, account, links, ne_sum, n_sum, e_sum, failures
 from frontier_now order by ne_sum desc, first_n, node limit 20""",
     ),
     Question(
         "yield_by_steps",
-        "What did the campaign find, and spend, as it went on?",
+        "What did the campaign find and spend over time?",
         """select campaign, step / 100 * 100 as steps_from, count(*) as steps, max(relevance) as relevance_so_far,
   max(requests) as requests_so_far, max(dollars) as dollars_so_far
 from campaign_progress where step is not null group by campaign, step / 100 order by campaign, steps_from""",
@@ -83,7 +83,7 @@ from spend_by_day group by campaign, day order by campaign, day""",
     ),
     Question(
         "what_is_missing",
-        "What could not be seen, and why?",
+        "What is missing, and why?",
         "select campaign, gap, why, size from coverage_gap order by campaign, size desc, gap, why",
     ),
 )

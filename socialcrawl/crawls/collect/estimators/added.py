@@ -139,7 +139,7 @@ class AddedEstimator(Estimator):
         return self._overrides("note_fetched")
 
     def learns(self) -> bool:
-        """Return whether the other estimator has a method `learn` of its own."""
+        """Return whether the other estimator overrides `learn`."""
         return self._overrides("learn")
 
     def learn(self, x: Floats, y: Floats) -> None:

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 class ScoreTerms(NamedTuple):
     """How a score is made: intercept + weights . values, with values that change only where the graph changes.
 
-    Whoever looks for the best node need not score a frontier again of which neither values nor weights have moved.
+    A search for the best node need not score a frontier again whose values and weights have not changed.
 
     Attributes:
         of: the estimator that speaks; where another one takes its turn, earlier steps do not count.

@@ -55,7 +55,7 @@ def check(name: str, also: tuple[str, ...] = ()) -> str:
 
 
 def takes_options(name: str) -> bool:
-    """Return whether the estimator called `name` has arguments of its own that a person can set."""
+    """Return whether users can set arguments of the estimator `name`."""
     return name.startswith(PREFIX) or ESTIMATORS.is_added(name)
 
 

@@ -56,7 +56,7 @@ class Opic(Estimator):
 
 
 class NavigationalRank(Estimator):
-    """NR2 on the known graph (Estimator 4), computed anew at every step: for up to some thousand nodes."""
+    """NR2 on the known graph (Estimator 4), recomputed at every step: for up to some thousand nodes."""
 
     def __init__(self, d: float) -> None:
         if not SMALLEST <= d <= 1:

@@ -29,32 +29,32 @@ Links = Annotated[
     ),
 ]
 GraphPath = Annotated[list[Path] | None, typer.Option("--graph", help="A known graph: folder or .npz.")]
-Nodes = Annotated[int, typer.Option(help="Of a generated time graph.")]
-Count = Annotated[int, typer.Option("--links", help="Of a generated time graph, parallel ones included.")]
+Nodes = Annotated[int, typer.Option(help="Nodes of a generated time graph.")]
+Count = Annotated[int, typer.Option("--links", help="Links of a generated time graph, including parallel ones.")]
 Span = Annotated[float, typer.Option(help="Days of a generated time graph.")]
-Entering = Annotated[float, typer.Option(help="Share of generated nodes that come later.")]
-Departing = Annotated[float, typer.Option(help="Share of generated nodes that go earlier.")]
-GraphSeed = Annotated[int, typer.Option(help="Of the generated time graph.")]
+Entering = Annotated[float, typer.Option(help="Share of generated nodes that enter after the start.")]
+Departing = Annotated[float, typer.Option(help="Share of generated nodes that leave before the end.")]
+GraphSeed = Annotated[int, typer.Option(help="Seed of the generated time graph.")]
 Seeds = Annotated[
-    int, typer.Option("--runs", min=1, help="Crawls of each kind, each from a source and with draws of its own.")
+    int, typer.Option("--runs", min=1, help="Crawls per variant, each with its own source and random draws.")
 ]
 Discovering = Annotated[
-    list[str] | None, typer.Option(help="Compare these only: gai, ai, sample-u, sample-i, sample-io.")
+    list[str] | None, typer.Option(help="Compare only these: gai, ai, sample-u, sample-i, sample-io.")
 ]
-Expansion = Annotated[list[str] | None, typer.Option(help="Compare these only: gai, ai, sample-u.")]
+Expansion = Annotated[list[str] | None, typer.Option(help="Compare only these: gai, ai, sample-u.")]
 Recrawl = Annotated[
     list[str] | None,
-    typer.Option(help="Compare these only: u, or, yr, yru, ldu, ydu; or oru, which the paper has not."),
+    typer.Option(help="Compare only these: u, or, yr, yru, ldu, ydu, or oru, which is not in the paper."),
 ]
-Steps = Annotated[int, typer.Option(min=1, help="Nodes to crawl, at most as many as there are.")]
-K = Annotated[int, typer.Option("--k", min=1, help="How many nodes of highest in-degree are the targets.")]
+Steps = Annotated[int, typer.Option(min=1, help="Nodes to crawl; no more than the graph has.")]
+K = Annotated[int, typer.Option("--k", min=1, help="Number of targets: the nodes with the highest in-degree.")]
 Window = Annotated[float, typer.Option("--link-days", help="w: days after which a link expires.")]
 Every = Annotated[float, typer.Option(help="Seconds from one fetch to the next; at most 100,000,000 fetches.")]
 P = Annotated[float, typer.Option("--p", help="Probability that a fetch is a recrawl.")]
-Begin = Annotated[float, typer.Option(help="Days after the first link at which crawls begin.")]
-Days = Annotated[float | None, typer.Option(help="Days that crawls take; without it, until the last link.")]
-PerTime = Annotated[bool, typer.Option(help="Divide link scores by the time since the visit before, as yields are.")]
-AnySource = Annotated[bool, typer.Option(help="Begin with any node of the component, however seldom it writes.")]
+Begin = Annotated[float, typer.Option(help="Start of the crawls, in days after the first link.")]
+Days = Annotated[float | None, typer.Option(help="Length of the crawls in days; by default until the last link.")]
+PerTime = Annotated[bool, typer.Option(help="Divide link scores by the time since the previous visit, as yields are.")]
+AnySource = Annotated[bool, typer.Option(help="Start from any node of the component, even one that seldom writes.")]
 
 HERE = Path("kumar")
 STATIC = {

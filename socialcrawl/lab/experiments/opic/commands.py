@@ -50,7 +50,7 @@ Begin = Annotated[str, typer.Option("--initial", help="What windows begin with: 
 GraphPath = Annotated[Path | None, typer.Option(help="A known graph, folder or .npz; without it, a generated web.")]
 Weighted = Annotated[bool, typer.Option("--weighted", help="Links count by their weights; without it, 1 each.")]
 Matrix = Annotated[
-    str, typer.Option(help="Who speaks for whom: out (who links to it), in, both, or kleinberg (its authorities).")
+    str, typer.Option(help="Which links give importance: out (links to a page), in (its own), both, or kleinberg.")
 ]
 By = Annotated[str, typer.Option(help="opic, fixpoint (of the matrix as it is) or pagerank.")]
 Eps = Annotated[float, typer.Option(help="Of the fixpoint: added to all entries of the matrix.")]
