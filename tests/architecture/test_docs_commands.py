@@ -9,6 +9,7 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 import typer
 from matplotlib.image import imread
@@ -93,8 +94,13 @@ def folder(tmp_path_factory):
 
 def test_the_tutorial_leads_from_an_empty_folder_to_a_picture_of_a_network(folder):
     (program,) = re.findall(r"```python\n(.*?)```", TUTORIAL.read_text("utf-8"), re.DOTALL)
-    subprocess.run([sys.executable, "-c", program], cwd=folder, check=True, env=os.environ | {"MPLBACKEND": "agg"})
-    assert imread(folder / "network.png").std() > 0.05, "it is not blank"
+    pictures = []
+    for seed in ("1", "2"):
+        environment = os.environ | {"MPLBACKEND": "agg", "PYTHONHASHSEED": seed}
+        subprocess.run([sys.executable, "-c", program], cwd=folder, check=True, env=environment)
+        pictures.append(imread(folder / "network.png"))
+    assert pictures[0].std() > 0.05, "it is not blank"
+    assert np.array_equal(*pictures), "the order of a hashed set decides nothing"
 
 
 def test_the_tutorials_seeds_make_a_campaign_file_that_is_right(folder):

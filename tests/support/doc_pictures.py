@@ -35,8 +35,8 @@ def crawl(posts: Path, folder: Path) -> dict[str, Path]:
     """Crawl the posts with each estimator; the databases."""
     databases = {name: folder / f"{name}.db" for name in CRAWLS}
     for name, database in databases.items():
-        options = {"posts": posts, "keyword": KEYWORD, "seed-count": SEEDS, "switch-after": 100, "estimator": name}
-        options |= {"steps": STEPS, "limit": 3_000, "db": database}
+        options = {"posts": posts, "keyword": KEYWORD, "seed-size": SEEDS, "switch-after": 100, "estimator": name}
+        options |= {"steps": STEPS, "per-window": 3_000, "db": database}
         words = [text for option, value in options.items() for text in (f"--{option}", str(value))]
         subprocess.run([sys.executable, "-m", "socialcrawl", "demo", "--json", *words], check=True, cwd=folder)
     return databases

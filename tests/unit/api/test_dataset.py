@@ -69,6 +69,7 @@ def test_the_score_curve_adds_up_the_relevance_of_each_step(data, path):
 def test_the_network_has_each_mention_once_and_none_of_oneself(data, path):
     network = data.network()
     graph = network.to_networkx()
+    assert list(graph) == [node["account"] for node in network.nodes], "in the order of the table, not of a set"
     pairs = ask(
         path,
         "select distinct p.author, m.node from post p join mention m on m.post = p.id "
