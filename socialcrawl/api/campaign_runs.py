@@ -17,11 +17,13 @@ from socialcrawl.campaign import settings as campaign_settings
 from socialcrawl.campaign.build import OpenCampaign
 from socialcrawl.campaign.cost_outlook import describe_excess_cost, make_campaign_quote, read_progress
 from socialcrawl.campaign.plan import Plan, make_plan
-from socialcrawl.campaign.settings import Settings, check_settings
+from socialcrawl.campaign.run_preview import preview_run
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, Grant, Outcome, Reply, Wait, format_time
 from socialcrawl.engine.protocols import Batch
 from socialcrawl.errors import SettingsError
 from socialcrawl.render import quote as quote_page
+from socialcrawl.render import run_effects
 from socialcrawl.render.campaign_report import collect_values, show
 from socialcrawl.render.console import render_text
 from socialcrawl.render.live_screen import CampaignView, describe_progress
@@ -152,6 +154,24 @@ class Campaign:
         text = render_text(lambda console: quote_page.show(console, plan, found))
         return TextReport(text, quote_page.build_object(plan, found))
 
+    def preview(self, *, steps: int | None = None, change: bool = False) -> TextReport:
+        """Return what `run` would do: which settings differ, what is scored and searched again, requests and cost.
+
+        Nothing is sent, and the database stays as it is.
+
+        Args:
+            steps: see `run`.
+            change: see `run`.
+
+        Raises:
+            SettingsError: the run would be refused, as it would without `change` for a changed topic.
+            StoreError: the database cannot be used, or another process runs this campaign.
+        """
+        plan = make_plan(self._settings.limit_steps(steps))
+        found = preview_run(plan, change=change)
+        text = render_text(lambda console: run_effects.show(console, plan, found))
+        return TextReport(text, run_effects.build_object(plan, found))
+
     def run(
         self,
         *,
@@ -177,7 +197,7 @@ class Campaign:
             SettingsError: a token is missing, a live host has no budget, or it may cost more than `confirm_above`.
             StoreError: the database cannot be used, or another process runs this campaign.
         """
-        settings = self._settings if steps is None else _limit_steps(self._settings, steps)
+        settings = self._settings.limit_steps(steps)
         plan = make_plan(settings)
         for doubt in plan.doubts:
             warnings.warn(doubt, stacklevel=2)
@@ -186,12 +206,6 @@ class Campaign:
         watch = on_progress or _make_notebook_line()
         view = CampaignView() if watch is None else _ProgressView(watch)
         return CampaignEnding(run_to_end(settings, view, change=change))
-
-
-def _limit_steps(settings: Settings, steps: int) -> Settings:
-    if steps < 1:
-        raise SettingsError(f"steps = {steps}: give 1 or more.")
-    return settings.model_copy(update={"crawl": settings.crawl.model_copy(update={"steps": steps})})
 
 
 def _check_cost(plan: Plan) -> None:

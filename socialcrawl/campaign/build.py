@@ -47,7 +47,7 @@ from socialcrawl.storage.campaigns import (
     read_refresh_rate,
 )
 from socialcrawl.storage.counting_rule import CountingRule
-from socialcrawl.storage.database.connection import connect
+from socialcrawl.storage.database.connection import Opened, connect
 from socialcrawl.storage.database.disk_space import DiskReserve, DiskSpaceGuard, Look, measure_disk
 from socialcrawl.storage.database.lease import Lease
 from socialcrawl.storage.erasure.tombstones import SkipForgottenSource
@@ -300,6 +300,20 @@ def make_wire(plan: Plan, allowed: CampaignAccess, now: Callable[[], float]) -> 
     return GuardedWire(wire, name, now) if PLATFORMS.is_added(name) else wire
 
 
+def begin_or_change(connection: Opened, plan: Plan, now: float, *, change: bool) -> int:
+    """Begin or resume the campaign of a plan in a database, and return its campaign.id; see `ensure_campaign`."""
+    return ensure_campaign(
+        connection,
+        plan.settings.model_dump(mode="json"),
+        plan.settings.identity(plan.usernames),
+        now,
+        change=TopicChange(plan.topic.hits, plan.queries) if change else None,
+        queries=plan.queries,
+        counting=CountingRule.from_topic(plan.topic),
+        fixed=plan.kind.facts.fixed,
+    )
+
+
 def _open_store(plan: Plan, allowed: CampaignAccess, now: float, *, change: bool) -> tuple[SqlStore, Lease]:
     """Return the campaign's store, and the right to run it; both are let go again if it cannot be gone on with."""
     settings = plan.settings
@@ -309,14 +323,7 @@ def _open_store(plan: Plan, allowed: CampaignAccess, now: float, *, change: bool
         undo.callback(connection.close)
         lease = Lease(connection, settings.name)
         undo.callback(lease.release)
-        values = settings.model_dump(mode="json")
-        leave = TopicChange(plan.topic.hits, plan.queries) if change else None
-        identity = settings.identity(plan.usernames)
-        counting = CountingRule.from_topic(plan.topic)
-        given, fixed = (values, identity), plan.kind.facts.fixed
-        number = ensure_campaign(
-            connection, *given, now, change=leave, queries=plan.queries, counting=counting, fixed=fixed
-        )
+        number = begin_or_change(connection, plan, now, change=change)
         undo.pop_all()
     source = settings.source
     links = plan.terms.links

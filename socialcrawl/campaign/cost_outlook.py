@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from math import inf
-from typing import Any
 
 from socialcrawl.campaign.plan import Plan
 from socialcrawl.engine.clock import SystemClock
@@ -13,6 +12,7 @@ from socialcrawl.forecast.expected import COUNTED, TypicalNeeds
 from socialcrawl.forecast.quote import Quote, bound_requests, bound_total, make_quote
 from socialcrawl.forecast.shape import CampaignProgress, StoredResources
 from socialcrawl.ratelimit.budget import format_dollars
+from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.database.health import has_tables, is_missing, open_existing
 from socialcrawl.storage.queries.statistics import count_done, count_stored, estimate_typical
 
@@ -29,21 +29,28 @@ def read_progress(plan: Plan) -> CampaignProgress:
         return CampaignProgress() if connection is None else _read_done(plan, connection)
 
 
-def read_knowledge(plan: Plan) -> tuple[CampaignProgress, TypicalNeeds]:
+def read_knowledge(plan: Plan, changed: Opened | None = None) -> tuple[CampaignProgress, TypicalNeeds]:
     """Return what a campaign has done and spent, and what the answers in its database are like.
+
+    Args:
+        plan: the campaign.
+        changed: a connection that sees changes which are not kept; None: the database as it is.
 
     Raises:
         StoreError: the database is not ours, or a newer program's.
     """
-    with _open_readonly(plan) as connection:
+    with _open_readonly(plan, changed) as connection:
         if connection is None:
             return CampaignProgress(), TypicalNeeds()
         return _read_done(plan, connection), estimate_typical(connection, plan.shape.roles, plan.settings.name)
 
 
 @contextmanager
-def _open_readonly(plan: Plan) -> Iterator[Any]:
+def _open_readonly(plan: Plan, changed: Opened | None = None) -> Iterator[Opened | None]:
     """Yield a connection that reads a campaign's database; None where there is none, or nothing in it."""
+    if changed is not None:
+        yield changed
+        return
     where = plan.settings.database
     if is_missing(where):
         yield None
@@ -52,33 +59,42 @@ def _open_readonly(plan: Plan) -> Iterator[Any]:
         yield connection if has_tables(connection, where) else None
 
 
-def _read_done(plan: Plan, connection: Any) -> CampaignProgress:
+def _read_done(plan: Plan, connection: Opened) -> CampaignProgress:
     settings = plan.settings
     reading = [name for name, endpoint in plan.policy.endpoints.items() if endpoint.returns == "post"]
     linked = plan.kind.tests_linked(settings) if plan.shape.tests else None
-    return count_done(connection, settings.name, reading, settings.source.platform, plan.usernames, linked=linked)
+    return count_done(
+        connection,
+        settings.name,
+        reading,
+        settings.source.platform,
+        plan.usernames,
+        queries=plan.queries,
+        linked=linked,
+    )
 
 
-def make_campaign_quote(plan: Plan, matches: tuple[int, ...] | None = None) -> Quote:
+def make_campaign_quote(plan: Plan, matches: tuple[int, ...] | None = None, changed: Opened | None = None) -> Quote:
     """Return the quote of a campaign, begun or not.
 
     Args:
         plan: the campaign.
         matches: how many posts each of its searches finds, where X was asked.
+        changed: see `read_knowledge`.
 
     Raises:
         StoreError: the database is not ours, or a newer program's.
     """
     now = SystemClock().now()
-    with _open_readonly(plan) as connection:
+    with _open_readonly(plan, changed) as connection:
         spare = StoredResources() if connection is None else _count_stored(plan, connection, now)
-    spent, mean = read_knowledge(plan)
+    spent, mean = read_knowledge(plan, changed)
     if matches is not None:
         mean = replace(mean, matches=matches, rests={**mean.rests, "matches": COUNTED})
     return make_quote(plan.shape, mean, spent, now, spare)
 
 
-def _count_stored(plan: Plan, connection: Any, now: float) -> StoredResources:
+def _count_stored(plan: Plan, connection: Opened, now: float) -> StoredResources:
     source = plan.settings.source
     hours = 0.0 if plan.shape.tests else source.reuse_hours  # a test reuses no answers
     return count_stored(connection, plan.settings.name, source.platform, now - hours * HOUR, format_time(now)[:10])

@@ -177,6 +177,18 @@ class Settings(Section):
         copy._extension = section  # noqa: SLF001 - its own
         return copy
 
+    def limit_steps(self, steps: int | None) -> "Settings":
+        """Return the same settings with another number of steps; None: as they are.
+
+        Raises:
+            SettingsError: the number is below 1.
+        """
+        if steps is None:
+            return self
+        if steps < 1:
+            raise SettingsError(f"steps = {steps}: give 1 or more.")
+        return self.model_copy(update={"crawl": self.crawl.model_copy(update={"steps": steps})})
+
     def identity(self, usernames: list[str]) -> dict[str, Any]:
         """Return what may not change while a campaign goes on, because its history rests on it.
 

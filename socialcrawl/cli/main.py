@@ -7,7 +7,7 @@ Heavy modules are imported inside the commands, so that `--help` answers at once
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -127,13 +127,6 @@ def init(
     write_line(f"wrote {file}: {then}, then: socialcrawl quote {file}; then run it")
 
 
-def _set_steps(settings: Any, steps: int | None) -> Any:
-    """Return the settings of a campaign with another number of steps, if one is given."""
-    if steps is None:
-        return settings
-    return settings.model_copy(update={"crawl": settings.crawl.model_copy(update={"steps": steps})})
-
-
 def quote(
     campaign: Annotated[Path, typer.Argument(help="The campaign file.")],
     steps: Annotated[
@@ -152,7 +145,7 @@ def quote(
     from socialcrawl.cli.commands.quote import show_quote  # noqa: PLC0415
     from socialcrawl.render.console import make_console  # noqa: PLC0415
 
-    show_quote(_set_steps(read(campaign), steps), make_console(), count=counts, as_json=as_json)
+    show_quote(read(campaign).limit_steps(steps), make_console(), count=counts, as_json=as_json)
 
 
 def doctor(
@@ -174,6 +167,7 @@ def doctor(
 
 def run(
     campaign: Annotated[Path, typer.Argument(help="The campaign file.")],
+    *,
     steps: Annotated[
         int | None, typer.Option(min=1, help="Stop after this many accounts (overrides the campaign file).")
     ] = None,
@@ -181,42 +175,40 @@ def run(
     change: Annotated[
         bool, typer.Option("--change", help="Apply a changed topic, seeds or estimator to a campaign that has begun.")
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what a run would do; send nothing, store nothing.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run or resume a campaign."""
-    from socialcrawl.campaign.cost_outlook import read_progress  # noqa: PLC0415
-    from socialcrawl.campaign.credentials import open_access  # noqa: PLC0415
+    """Run or resume a campaign.
+
+    With --change --dry-run it shows what a changed file would rescore, search, collect and cost.
+    """
     from socialcrawl.campaign.plan import make_plan  # noqa: PLC0415
     from socialcrawl.campaign.settings import read  # noqa: PLC0415
-    from socialcrawl.cli.commands.quote import confirm_cost  # noqa: PLC0415
-    from socialcrawl.cli.commands.run import (  # noqa: PLC0415
-        INTERRUPTED,
-        exit_process,
-        find_exit_code,
-        run_campaign,
-        show_ending,
-    )
+    from socialcrawl.cli.commands import run as running  # noqa: PLC0415
+    from socialcrawl.cli.commands.quote import confirm_billed_run  # noqa: PLC0415
     from socialcrawl.render.console import make_console  # noqa: PLC0415
 
-    settings = _set_steps(read(campaign), steps)
+    settings = read(campaign).limit_steps(steps)
     console, plan = make_console(), make_plan(settings)
     for doubt in plan.doubts:
         write_error(f"warning: {doubt}")
-    if plan.billed:
-        plan.guard()
-        open_access(settings, plan.base, lease=False)  # a token first: without it nothing can cost anything
-        try:
-            confirm_cost(plan, read_progress(plan), console, yes=yes, ask=not as_json)
-        except KeyboardInterrupt:
-            write_error("Not confirmed: nothing was sent, nothing was spent.")
-            exit_process(INTERRUPTED)
+    if dry_run:
+        running.show_preview(plan, console, change=change, as_json=as_json)
+        return
     try:
-        ending = run_campaign(settings, console, quiet=as_json or is_quiet(), change=change)
+        confirm_billed_run(plan, console, yes=yes, ask=not as_json)
+    except KeyboardInterrupt:
+        write_error("Not confirmed: nothing was sent, nothing was spent.")
+        running.exit_process(running.INTERRUPTED)
+    try:
+        ending = running.run_campaign(settings, console, quiet=as_json or is_quiet(), change=change)
     except KeyboardInterrupt:
         write_error(AT_ONCE)
-        exit_process(INTERRUPTED)
-    show_ending(settings, console, ending, as_json=as_json)
-    exit_process(find_exit_code(ending))
+        running.exit_process(running.INTERRUPTED)
+    running.show_ending(settings, console, ending, as_json=as_json)
+    running.exit_process(running.find_exit_code(ending))
 
 
 ControlShare = Annotated[float, typer.Option(min=0.0, max=0.5, help="Share of steps drawn at random for comparison.")]

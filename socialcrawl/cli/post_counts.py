@@ -5,6 +5,7 @@ from contextlib import ExitStack, contextmanager
 
 from socialcrawl.campaign.cost_outlook import read_progress
 from socialcrawl.campaign.plan import Plan
+from socialcrawl.campaign.run_preview import has_begun
 from socialcrawl.cli.single_requests import find_admitted, find_meters, open_wire
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import Grant, ReplyKind
@@ -13,9 +14,7 @@ from socialcrawl.forecast.shape import find_remaining
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.database.connection import connect
-from socialcrawl.storage.database.health import has_tables, is_missing, open_existing
 from socialcrawl.storage.database.lease import Lease
-from socialcrawl.storage.queries.summary import list_campaigns
 from socialcrawl.storage.sql_store import SqlStore
 
 OF_NOBODY = -1  # the pick that these requests serve in the ledger
@@ -69,19 +68,6 @@ def count_searches_left(plan: Plan) -> int:
         StoreError: the database is not ours, or a newer program's.
     """
     return find_remaining(plan.shape, read_progress(plan)).queries
-
-
-def has_begun(plan: Plan) -> bool:
-    """Return whether a campaign is in its database; nothing is made or changed.
-
-    Raises:
-        StoreError: the database is not ours, or a newer program's.
-    """
-    where = plan.settings.database
-    if is_missing(where):
-        return False
-    with open_existing(where) as connection:
-        return has_tables(connection, where) and plan.settings.name in [name for _, name in list_campaigns(connection)]
 
 
 @contextmanager

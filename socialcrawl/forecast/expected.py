@@ -207,7 +207,8 @@ def _find_posts_ahead(
     """Return the posts that each remaining search reads, and what is left to do if they bring as many authors."""
     most = shape.search_pages * find_page_size(shape, shape.roles.search)
     matches = typical.matches or (most,) * shape.queries
-    reads = [min(found, most) for found in matches[done.queries :]]
+    ahead = find_remaining(shape, done, now).queries
+    reads = [min(found, most) for found in matches[len(matches) - min(ahead, len(matches)) :]]
     rest = find_remaining(shape, done, now, authors=sum(reads) * typical.authors)
     return reads[: rest.queries], rest
 

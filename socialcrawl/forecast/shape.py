@@ -102,6 +102,8 @@ class CampaignProgress:
         tested: those of them that need no other test.
         named: those of the others that are known by their name only; `again` of these may turn out to be accounts
             from outside of the dataset, which are then asked in their place.
+        new_queries: searches of the file that are not finished, `new_names` usernames of the file that were not looked
+            up: they count where accounts were read already, as those of a changed file do.
     """
 
     requests: int = 0
@@ -121,6 +123,8 @@ class CampaignProgress:
     tested: int = 0
     named: int = 0
     again: int = 0
+    new_queries: int = 0
+    new_names: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,23 +181,27 @@ def find_remaining(
 ) -> RemainingWork:
     """Return what is left of a campaign at `now` (Unix seconds), if the remaining searches find `authors` (None: all).
 
-    Searches, look-ups, seeds and steps follow each other: whoever is at one of them is done with those before.
+    Searches, look-ups, seeds and steps follow each other: a campaign at one of them is done with those before, except
+    for searches and names that a changed file added.
     """
     caps, at_seeds = shape.caps, done.asked > 0
-    queries = 0 if done.looked_up or at_seeds else max(0, shape.queries - done.queries)
-    more = queries * shape.search_pages * find_page_size(shape, shape.roles.search)
-    found = min(_bound(shape.most_found), done.found + (more if authors is None or not queries else authors))
-    names = 0 if at_seeds else max(0, shape.usernames - done.looked_up)
-    ids = 0 if at_seeds or shape.expanded else max(0, shape.usernames + found - done.looked_up - names)
+    begun = at_seeds or done.looked_up > 0
+    queries = min(shape.queries, done.new_queries) if begun else max(0, shape.queries - done.queries)
+    posts = queries * shape.search_pages * find_page_size(shape, shape.roles.search)
+    more = posts if authors is None or not queries else authors
+    fresh = min(_bound(shape.most_found), more)  # a new topic may find as many again
+    found = done.found + fresh if begun else min(_bound(shape.most_found), done.found + more)
+    names = min(shape.usernames, done.new_names) if at_seeds else max(0, shape.usernames - done.looked_up)
+    ids = fresh if at_seeds else max(0, shape.usernames + found - done.looked_up - names)
     lasting = max(0.0, _bound(caps.seconds) - (0.0 if done.began is None else now - done.began))
     cycles = inf if lasting == inf else floor(lasting / SHORTEST) + 2
-    seeds = done.waiting if done.steps else max(0, shape.usernames + found - done.gone - done.seeds)
+    seeds = done.waiting + names + fresh if done.steps else max(0, shape.usernames + found - done.gone - done.seeds)
     steps = max(0, _bound(shape.steps) - done.steps)
     return RemainingWork(
         queries=queries,
         found=found,
         names=names,
-        ids=ids,
+        ids=0 if shape.expanded else ids,
         seeds=seeds,
         steps=min(steps, done.dataset - done.tested) if shape.tests else steps,
         nodes=max(0, _bound(shape.max_nodes) - done.asked),

@@ -5,9 +5,9 @@ Hits, values and links become what a crawl for the new topic would have stored f
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, and_, delete, func, select
 
 from socialcrawl.engine.model import Act
 from socialcrawl.graph.recount import Recount
@@ -16,7 +16,7 @@ from socialcrawl.storage import answer_packing
 from socialcrawl.storage.database.bulk import make_insert, make_keyed_update
 from socialcrawl.storage.link_weights import LinkWeigher
 from socialcrawl.storage.reread import CHUNK, PickReadings
-from socialcrawl.storage.schema.tables import hit, link, outcome, request
+from socialcrawl.storage.schema.tables import hit, link, outcome, pick, request
 
 HIT = ("campaign", "post", "occurrences")
 
@@ -30,6 +30,33 @@ def recount_topic(connection: Connection, campaign: int, hits: Hits) -> None:
     anew.recount_known()
     for picks in anew.reread.read_picks():
         anew.derive(picks)
+
+
+class TopicTotals(NamedTuple):
+    """What a campaign's topic is in what it has stored.
+
+    Attributes:
+        posts: how many posts match.
+        relevance: of each account that was read, by its node.
+    """
+
+    posts: int
+    relevance: dict[int, float]
+
+
+def measure_topic(connection: Connection, campaign: int) -> TopicTotals:
+    """Return what matches the topic of a campaign; called in a transaction."""
+    posts = select(func.count()).select_from(hit).where(hit.c.campaign == campaign)
+    read = (
+        select(pick.c.node, func.max(outcome.c.value))
+        .join(outcome, and_(outcome.c.campaign == pick.c.campaign, outcome.c.n == pick.c.n))
+        .where(pick.c.campaign == campaign, outcome.c.value.is_not(None), pick.c.act != Act.SEARCH)
+        .group_by(pick.c.node)
+    )
+    return TopicTotals(
+        int(connection.execute(posts).scalar_one()),
+        {int(node): float(value) for node, value in connection.execute(read)},
+    )
 
 
 class _TopicRecount:

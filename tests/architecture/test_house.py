@@ -26,7 +26,7 @@ FLOORS = [
     {"api"},
     {"render"},
     {"daemon", "testing"},
-    {"campaign.build", "contracts"},
+    {"campaign.build", "campaign.run_preview", "contracts"},
     {"lab", "mock", "importers", "exporters", "campaign", "verify", "platforms.base", "platforms.registry"}
     | {f"crawls.{name}" for name in ("base", "registry", "reporting", "trace", "facts")}
     | {f"crawls.{kind}.{name}" for kind, names in KIND_MODULES.items() for name in names}

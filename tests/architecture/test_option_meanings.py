@@ -16,6 +16,7 @@ MEANINGS = {
     "--allow-remote": ("other machines may connect", "machines"),
     "--campaign": ("the name of a campaign", "^Name of "),
     "--db": ("a database, or the campaign file that names it", "[Dd]atabase|The same|Where to store"),
+    "--dry-run": ("show what would happen", "^Show what "),
     "--estimator": ("what orders accounts or nodes", "^Which "),
     "--expansion": ("the policies to compare", "^Compare these only"),
     "--file": ("links with timestamps", "^Links with timestamps"),

@@ -5,10 +5,12 @@ import sys
 
 from rich.console import Console
 
-from socialcrawl.campaign.cost_outlook import describe_excess_cost, make_campaign_quote
+from socialcrawl.campaign.cost_outlook import describe_excess_cost, make_campaign_quote, read_progress
+from socialcrawl.campaign.credentials import open_access
 from socialcrawl.campaign.plan import Plan, make_plan
+from socialcrawl.campaign.run_preview import has_begun
 from socialcrawl.campaign.settings import Settings
-from socialcrawl.cli.post_counts import count_posts, count_searches_left, has_begun
+from socialcrawl.cli.post_counts import count_posts, count_searches_left
 from socialcrawl.cli.single_requests import find_meters
 from socialcrawl.engine.model import MILLS_PER_DOLLAR
 from socialcrawl.errors import SettingsError
@@ -46,6 +48,19 @@ def show_quote(settings: Settings, console: Console, *, count: bool, as_json: bo
         write_json(json.dumps(quote.build_object(plan, found)))
     else:
         quote.show(console, plan, found)
+
+
+def confirm_billed_run(plan: Plan, console: Console, *, yes: bool, ask: bool) -> None:
+    """Check that a run that is billed may begin: there is a token, and a person agrees to its cost.
+
+    Raises:
+        SettingsError: a token is missing, or see `confirm_cost`.
+    """
+    if not plan.billed:
+        return
+    plan.guard()
+    open_access(plan.settings, plan.base, lease=False)  # a token first: without it nothing can cost anything
+    confirm_cost(plan, read_progress(plan), console, yes=yes, ask=ask)
 
 
 def confirm_cost(plan: Plan, spent: CampaignProgress, console: Console, *, yes: bool, ask: bool = True) -> None:

@@ -12,10 +12,13 @@ from rich.console import Console
 from socialcrawl.api.foreground_run import Ending, run_to_end
 from socialcrawl.campaign.build import OpenCampaign
 from socialcrawl.campaign.cost_outlook import compute_remaining_cost, read_progress
+from socialcrawl.campaign.plan import Plan
+from socialcrawl.campaign.run_preview import preview_run
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.engine.model import format_time
 from socialcrawl.forecast.shape import count_allowed
 from socialcrawl.ratelimit.budget import format_dollars
+from socialcrawl.render import run_effects
 from socialcrawl.render.campaign_report import collect_values, show
 from socialcrawl.render.console import Text
 from socialcrawl.render.live_screen import CampaignView, LineView, ScreenView
@@ -45,6 +48,19 @@ def run_campaign(settings: Settings, console: Console, *, quiet: bool = False, c
     # A live picture says by itself that it stops.
     silent = quiet or console.is_terminal
     return run_to_end(settings, view, announce=announce, silent=silent, change=change)
+
+
+def show_preview(plan: Plan, console: Console, *, change: bool, as_json: bool) -> None:
+    """Show what a run would do; nothing is sent, and the database stays as it is.
+
+    Raises:
+        SettingsError, StoreError: see `preview_run`.
+    """
+    found = preview_run(plan, change=change)
+    if as_json:
+        write_json(json.dumps(run_effects.build_object(plan, found), ensure_ascii=False))
+    else:
+        run_effects.show(console, plan, found)
 
 
 def find_exit_code(ending: Ending) -> int:

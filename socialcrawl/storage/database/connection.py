@@ -29,6 +29,7 @@ Opened: TypeAlias = Connection
 """A connection as `connect` gives it, for those who only hand it on."""
 
 UNLOCKED = "socialcrawl_unlocked"  # execution option of a connection whose next transaction takes no writer's lock
+TRIAL = "socialcrawl_trial"  # execution option of a connection whose transactions are never committed
 _upgrading = threading.Lock()  # alembic keeps what it works on in one place for the whole process
 _creating = threading.Lock()  # held while a file is created: to close one lets go of SQLite's locks on it
 OURS = 0x50C1A1  # what tells our advisory locks from those of other programs in a PostgreSQL database
@@ -211,8 +212,11 @@ def _make_file_engine(path: Path, *, durable: bool, busy: float) -> Engine:
     @event.listens_for(made, "begin")
     def begin(connection: Connection) -> None:
         # IMMEDIATE: a transaction that reads before it writes cannot be overtaken by another process.
-        held = connection.get_execution_options().get(UNLOCKED)
-        connection.exec_driver_sql("begin" if held else "begin immediate")
+        options = connection.get_execution_options()
+        raw: Any = connection.connection.driver_connection
+        if options.get(TRIAL) and raw.in_transaction:
+            return  # all transactions are parts of the first one
+        connection.exec_driver_sql("begin" if options.get(UNLOCKED) else "begin immediate")
 
     return made
 

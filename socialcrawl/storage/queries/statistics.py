@@ -6,6 +6,7 @@ They read; they change nothing, and understand every schema since the first.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import orjson
 from sqlalchemy import BindParameter, Connection, CursorResult, Text, bindparam, inspect, text
 
 from socialcrawl.engine.model import STEPS, VISITS, RequestPart, format_time, parse_time
@@ -13,6 +14,8 @@ from socialcrawl.forecast.expected import STORED, TypicalNeeds
 from socialcrawl.forecast.shape import CampaignProgress, EndpointRoles, StoredResources
 from socialcrawl.forecast.spread import ENOUGH, FEW, NeedSums, Spread, measure_spread
 from socialcrawl.platforms.facts import DEFAULT
+from socialcrawl.storage.erasure.tombstones import find_forgotten
+from socialcrawl.storage.identity import read_queries
 
 LEAST = 10  # observations that a mean has to rest on
 
@@ -49,6 +52,24 @@ from due d join account a on a.node = d.node where a.forgotten_at is null
 IMPORTED = "select distinct node from pick where campaign = :campaign and act = 'import'"
 LINKED = """ union select l.node from link l join pick p on p.campaign = l.campaign and p.n = l.n
 where p.campaign = :campaign and p.act = 'import'"""
+# Searches come before accounts: one that only failed has been given up where an account was read after it.
+FINISHED = """
+select distinct p.node from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
+where p.campaign = :campaign and p.act = 'search' and (coalesce(o.missing, '') <> 'temporary' or exists (
+  select 1 from pick later where later.campaign = p.campaign and later.n > p.n
+    and later.act in ('seed', 'expand', 'recrawl')))
+"""
+IDENTITY = "select identity from campaign where id = :campaign"
+# Names are looked up, or read, before any account is read that was not named.
+STARTED = """
+select lower(a.username) from pick p join account a on a.node = p.node
+where p.campaign = :campaign and p.act in ('resolve', 'seed') and a.username is not null
+"""
+SEEDED = "select coalesce(max(first), 0) from epoch where campaign = :campaign and why like '%seeds%'"
+READ_SINCE = """
+select count(*) from (select 1 from pick where campaign = :campaign and n >= :since
+                      and act in ('seed', 'expand', 'recrawl') limit 1) as read
+"""
 FOUND = """
 select count(distinct l.node) from link l join pick p on p.campaign = l.campaign and p.n = l.n
 where l.campaign = :campaign and p.act = 'search'
@@ -146,9 +167,13 @@ def count_done(
     platform: str = DEFAULT.name,
     usernames: Sequence[str] = (),
     *,
+    queries: Sequence[str] = (),
     linked: bool | None = None,
 ) -> CampaignProgress:
     """Return what the campaign `name` has done and spent; nothing, if this database does not have it.
+
+    Its file may have changed since: searches and names that are new in it are counted whether or not the change was
+    applied.
 
     Args:
         connection: the database.
@@ -156,6 +181,7 @@ def count_done(
         reading: the endpoints that return posts.
         platform: where its accounts are.
         usernames: those it begins with.
+        queries: the texts that it searches.
         linked: of a campaign that tests an old dataset, whether accounts that were only linked to belong to it.
     """
     names = [name.lower() for name in usernames]
@@ -167,27 +193,63 @@ def count_done(
         asked = connection.execute(text(ASKED), {"campaign": number}).scalars()
         returning = [endpoint for endpoint in asked if endpoint.endswith(tuple(reading))]  # with a host, or without
         requests, began, money, posts = _read_one(connection, SPENT, campaign=number, reading=returning)
-        acts = {row[0]: row[1:] for row in connection.execute(text(ACTS), {"campaign": number})}
+        acts = _count_acts(connection, number)
         (found,) = _read_one(connection, FOUND, campaign=number)
         old = {} if linked is None else _count_dataset(connection, number, platform, linked=linked)
-    nothing = (0, 0, 0, 0)
-    seeds, looked_up = (acts.get(act, nothing) for act in ("seed", "resolve"))
-    steps = sum(acts.get(act, nothing)[0] for act in STEPS)
+        new_queries, new_names = list_new_starts(connection, number, platform, queries, usernames)
     return CampaignProgress(
         requests=requests,
         posts=int(posts),
         money=int(money),
         began=None if began is None else parse_time(began),
-        queries=acts.get("search", nothing)[1],
         found=found,
-        looked_up=looked_up[1],
-        gone=looked_up[2],
-        asked=seeds[0] + steps,
-        seeds=seeds[1],
-        waiting=seeds[3] - seeds[1],
-        steps=steps,
         known=known,
+        new_queries=len(new_queries),
+        new_names=len(new_names),
+        **acts,
         **old,
+    )
+
+
+def _count_acts(connection: Connection, campaign: int) -> dict[str, int]:
+    """Return what `CampaignProgress` says of searches, look-ups, seeds and steps."""
+    nothing = (0, 0, 0, 0)
+    acts = {row[0]: row[1:] for row in connection.execute(text(ACTS), {"campaign": campaign})}
+    seeds, looked_up = (acts.get(act, nothing) for act in ("seed", "resolve"))
+    steps = sum(acts.get(act, nothing)[0] for act in STEPS)
+    return {
+        "queries": acts.get("search", nothing)[1],
+        "looked_up": looked_up[1],
+        "gone": looked_up[2],
+        "asked": seeds[0] + steps,
+        "seeds": seeds[1],
+        "waiting": seeds[3] - seeds[1],
+        "steps": steps,
+    }
+
+
+def list_new_starts(
+    connection: Connection, campaign: int, platform: str, queries: Sequence[str], usernames: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Return those of the texts that a campaign has not searched, and of the usernames that it has not looked up.
+
+    It is the same before and after a change of its file is applied. Called in a transaction.
+    """
+    if not inspect(connection).has_table("epoch"):  # in the first schemas nothing could change
+        return [], []
+    held = orjson.loads(_read_one(connection, IDENTITY, campaign=campaign)[0])
+    texts, nodes = list(dict.fromkeys(queries)), read_queries(held, queries)[1]
+    finished = set(connection.execute(text(FINISHED), {"campaign": campaign}).scalars())
+    names = dict.fromkeys(name.lower() for name in usernames)
+    slots = (held.get("seeds") or {}).get("usernames") or []
+    done = {slot.lower() for slot in slots if isinstance(slot, str)}
+    (since,) = _read_one(connection, SEEDED, campaign=campaign)
+    if not _read_one(connection, READ_SINCE, campaign=campaign, since=since)[0]:
+        done &= set(connection.execute(text(STARTED), {"campaign": campaign}).scalars())
+    done |= find_forgotten(connection, platform, "name", names)
+    return (
+        [query for query, node in zip(texts, nodes, strict=True) if node not in finished],
+        [name for name in names if name not in done],
     )
 
 
