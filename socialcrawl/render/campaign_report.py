@@ -14,7 +14,7 @@ from rich.table import Table
 from socialcrawl.campaign.policies import load_policy
 from socialcrawl.crawls.base import ReportRequest
 from socialcrawl.crawls.collect.explain import list_unread_seeds
-from socialcrawl.crawls.collect.steering import Steering, estimate_baselines, measure_steering
+from socialcrawl.crawls.collect.steering import Steering, measure_steering
 from socialcrawl.crawls.reporting import ANYTHING, report
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, STEPS, Reason
 from socialcrawl.platforms.facts import find_platform_facts
@@ -50,7 +50,7 @@ class CampaignReport:
         unread: the seeds that were named and could not be read, with why.
         known: what a campaign knows beside counts; None for one that collects.
         gained: what the estimator of one that collects gained; None elsewhere.
-        baselines: float64[steps] by name: what other ways to choose accounts would have found after each step.
+        baselines: float64[steps] by name: what other ways to choose accounts find, simulated where all posts are known.
     """
 
     found: Summary
@@ -87,8 +87,28 @@ def read_report(
         list_unread_seeds(traces, found.name) if found.missing else [],
         report(traces, found.name, wanted),
         measure_steering(traces, found.name),
-        {name: curve[: len(found.steps)] for name, curve in estimate_baselines(traces, found.name).items()},
     )
+
+
+def describe_steering(given: CampaignReport) -> list[str]:
+    """Return lines on whether steering beat chance: simulated where baselines are, else by the drawn steps, if any."""
+    found, gained = given.found, given.gained
+    lines: list[str] = []
+    if gained is None:
+        return lines
+    if given.baselines:
+        ends = {
+            f"{gained.estimator} (this campaign)": found.relevance,
+            **{name: float(curve[-1]) for name, curve in given.baselines.items()},
+        }
+        lines = steering.describe_simulation(len(found.steps), ends)
+    if gained.control or not lines:
+        lines += steering.describe_steering(gained, given.judgement)
+    if found.invented and not given.baselines:
+        lines.append(
+            "  demo-report.html, which the demo wrote, compares them by simulation if all accounts could be read"
+        )
+    return lines
 
 
 def collect_values(given: CampaignReport) -> dict[str, Any]:
@@ -126,8 +146,8 @@ def show(console: Console, given: CampaignReport, png: Path | None = None) -> No
     width = min(60, max(20, console.width - 14))
     console.print()
     console.print(_make_headline(given))
-    if given.gained is not None:
-        console.print(Text("\n".join(["", *steering.describe_steering(given.gained, given.judgement)])))
+    if lines := describe_steering(given):
+        console.print(Text("\n".join(["", *lines])))
     if found.on_topic.days:
         console.print()
         console.print(block_charts.draw_days(found.on_topic, width))

@@ -19,7 +19,7 @@ from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.render import report_charts, steering
 from socialcrawl.render.block_charts import choose_points, describe_left_out
-from socialcrawl.render.campaign_report import CampaignReport, group_requests
+from socialcrawl.render.campaign_report import CampaignReport, describe_steering, group_requests
 from socialcrawl.render.headline import list_headlines
 from socialcrawl.render.html_elements import (
     Child,
@@ -104,7 +104,7 @@ def make_sections(page: PageSource) -> Iterator[tuple[str, ET.Element]]:
     """Yield the sections of a page, as (its id, element)."""
     report, found = page.report, page.report.found
     yield "top", make_element("header", make_element("h1", "Report: ", quote_text(found.name)), *_make_headline(page))
-    if report.gained is not None:
+    if describe_steering(report):
         yield _make_section("steering", "Did steering beat chance?", *_make_steering(page))
     if found.on_topic.days:
         yield _make_section("days", "Matching posts over time", *_make_days(page))
@@ -169,9 +169,13 @@ def _make_headline(page: PageSource) -> Iterator[ET.Element]:
 
 
 def _make_steering(page: PageSource) -> Iterator[ET.Element]:
-    first, *others = steering.describe_steering(page.report.gained, page.report.judgement)
-    yield make_element("p", first.removeprefix(steering.QUESTION).strip(), class_="verdict")
-    yield make_element("ul", *(make_element("li", line.strip()) for line in others))
+    lines = describe_steering(page.report)
+    heads = [line for line in lines if not line.startswith(" ")]
+    for line in heads:
+        said = line.removeprefix(steering.QUESTION).strip()
+        yield make_element("p", f"{said[0].upper()}{said[1:]}", class_="verdict")
+    others = [line.strip() for line in lines if line.startswith(" ")]
+    yield make_element("ul", *(make_element("li", line) for line in others))
     if page.report.judgement is not None:
         yield from convert_renderable(steering.make_estimators_table(page.report.judgement))
 
@@ -206,7 +210,7 @@ def _make_curve(page: PageSource) -> Iterator[ET.Element]:
     table = make_table(head, rows, caption=y, numbers=range(len(head)))
     said = f"The steeper the line, the more each step finds: {y}, against {x}."
     if report.baselines:
-        said += " Baselines show what other ways to choose accounts would have found."
+        said += " The other curves were simulated on all posts of the demo from the same seeds, one run each."
     yield _make_figure(report_charts.draw_curves(curve, report.baselines), said, make_details("The numbers", table))
 
 

@@ -1,6 +1,6 @@
 """What steering achieved, in words: who ordered accounts best, and what was gained over chance and breadth-first."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Group
 from rich.table import Table
@@ -15,6 +15,7 @@ from socialcrawl.text.wording import pluralize, round_up
 CONTROL = 0.1  # the share of the steps that is suggested for comparison
 LOPSIDED = 1.01  # times as far down as up: more than rounding
 QUESTION = "did steering beat chance?"
+WHY = f"  intervals are for {CONFIDENCE * 100:.0f} %, so that repeated looks at a report seldom show a false difference"
 SAID = {1: "better", -1: "worse", 0: "no difference"}
 
 
@@ -81,14 +82,29 @@ def describe_steering(found: Steering | None, judgement: Judgement | None = None
             f"{QUESTION} Not measured: {found.estimator} chose every account",
             f"  to find out: set control = {CONTROL} under [crawl], and run with --change; {drawn}",
         ]
-    return [_describe_answer(found.chance, found.breadth), *describe_gain(found), *_advise(found, judgement)]
+    return [*_describe_answer(found.chance, found.breadth), *describe_gain(found), *_advise(found, judgement)]
 
 
-def _describe_answer(chance: ControlComparison, breadth: ControlComparison) -> str:
+def _describe_answer(chance: ControlComparison, breadth: ControlComparison) -> list[str]:
     """Return in a few words whether steering beat chance and breadth-first."""
     answers = {1: "yes", -1: "no, it did worse", 0: "no difference is shown", None: "not enough data yet"}
     said = [answers[one.gain.sign if one.gain else None] for one in (chance, breadth)]
-    return f"{QUESTION} {said[0].capitalize()}. Did it beat breadth-first? {said[1].capitalize()}."
+    return [f"{QUESTION} {said[0].capitalize()}.", f"did it beat breadth-first? {said[1].capitalize()}."]
+
+
+def describe_simulation(steps: int, found: Mapping[str, float]) -> list[str]:
+    """Return lines on what ways to choose accounts find where all posts are known, so that each was simulated.
+
+    Args:
+        steps: how many accounts each reads.
+        found: the relevance found, by who chose the accounts, the campaign's own first.
+    """
+    each = ", ".join(f"{name} {relevance:,.0f}" for name, relevance in found.items())
+    return [
+        f"{QUESTION} Simulated on all posts of the demo, one run each: {each}",
+        f"  relevance found in {pluralize(steps, 'step')} from the same seeds; other seeds would give other numbers",
+        f"  in a real campaign nobody knows all posts: it is measured with control = {CONTROL} under [crawl]",
+    ]
 
 
 def describe_gain(found: Steering) -> list[str]:
@@ -100,6 +116,7 @@ def describe_gain(found: Steering) -> list[str]:
         f"  {steps} that {found.estimator} chose found relevance {found.mean:.3f} each",
         _describe_gain("chance", "drawn from all known accounts", found.chance),
         _describe_gain("breadth-first", "drawn from those nearest to the seeds", found.breadth),
+        *([WHY] if found.chance.gain or found.breadth.gain else []),
     ]
 
 
@@ -110,7 +127,7 @@ def _describe_gain(name: str, drawn: str, comparison: ControlComparison) -> str:
     if comparison.gain is None:
         return f"  than {name}: not enough data yet ({steps}, of at least {LEAST}); {_describe_more(comparison)}"
     sign, gain = comparison.gain.sign, comparison.gain
-    ends = f"{CONFIDENCE * 100:.0f} %: {gain.low:+.3f} to {gain.high:+.3f}{_explain_lopsided(gain)}"
+    ends = f"{CONFIDENCE * 100:.0f} % interval {gain.low:+.3f} to {gain.high:+.3f}{_explain_lopsided(gain)}"
     span = f"{gain.value:+.3f} a step, {ends}"
     if sign:
         return f"  {SAID[sign]} than {name}: {span}; {steps} found {comparison.mean:.3f} each"
@@ -121,7 +138,7 @@ def _describe_gain(name: str, drawn: str, comparison: ControlComparison) -> str:
 def _explain_lopsided(gain: Interval) -> str:
     """Return why an interval reaches further down than up; nothing where it does not."""
     further = (gain.value - gain.low) > LOPSIDED * (gain.high - gain.value)
-    return " (lower, as few drawn steps may miss the best accounts)" if further else ""
+    return ", whose lower end allows for good accounts that the few drawn steps missed" if further else ""
 
 
 def _describe_more(comparison: ControlComparison) -> str:

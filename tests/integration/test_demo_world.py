@@ -14,6 +14,7 @@ from socialcrawl.cli.commands.demo import DemoOptions, run_demo
 from socialcrawl.cli.commands.demo_baselines import list_seeds, simulate_baselines
 from socialcrawl.lab.generators import generate
 from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.render.campaign_report import describe_steering, read_report
 from socialcrawl.storage.queries.summary import summarize_campaign
 
 OPTIONS = {
@@ -56,13 +57,19 @@ def test_the_demo_names_its_topic_compares_itself_writes_a_page_and_says_what_to
                   "breadth-first (simulated)", "chance (simulated)", "open demo-report.html in a browser"):  # fmt: skip
         assert words in said
     assert "Not measured" not in said
+    assert "Simulated on all posts of the demo, one run each" in said
     ((best,),) = rows(
         tmp_path / "demo.db", "select account from top_account where act = 'expand' order by place limit 1"
     )
     assert f"socialcrawl explain demo.db @{best}" in said
+    with opened(tmp_path / "demo.db") as connection:
+        later = describe_steering(read_report(connection, None))
+    assert "Not measured" in later[0]
+    assert "demo-report.html, which the demo wrote, compares them by simulation" in later[-1]
     page = check_page((tmp_path / "demo-report.html").read_text("utf-8"))
     assert f"@{best}" in page.text
     assert "demo, on a mock of X: invented people and posts" in page.text
+    assert "Simulated on all posts of the demo, one run each" in page.sections["steering"]
     head, *_, last = page.tables["relevance found (sum)"]
     assert head[1:] == ["this campaign", "breadth-first (simulated)", "chance (simulated)"]
     (own, *others) = (float(number.replace(",", "")) for number in last[1:])

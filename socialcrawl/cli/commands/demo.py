@@ -118,7 +118,7 @@ def _end(
         baselines = {"baselines": {name: float(curve[-1]) for name, curve in simulated.items()}} if simulated else {}
         write_json(json.dumps(build_object(ending) | counted | baselines))
     else:
-        ending = _add_baselines(ending, simulated, settings)
+        ending = _add_baselines(ending, simulated)
         show_ending(settings, console, ending, as_json=False, with_next=False)
         statuses = ", ".join(f"{count:,} x {status}" for status, count in counted["statuses"].items())
         filled = sum(window["filled"] for window in counted["windows"])
@@ -139,17 +139,13 @@ def _end(
     return find_exit_code(ending) or (FAILED if refused else 0)
 
 
-def _add_baselines(ending: Ending, simulated: Curves, settings: Settings) -> Ending:
-    """Return the ending with simulated baselines, where there are any.
-
-    They answer whether steering beat chance, unless drawn steps do.
-    """
+def _add_baselines(ending: Ending, simulated: Curves) -> Ending:
+    """Return the ending with simulated baselines, where there are any."""
     report = ending.report
     if not simulated:
         return ending
     called = {f"{name} (simulated)": curve for name, curve in simulated.items()}
-    gained = report.gained if settings.crawl.control else None
-    return replace(ending, report=replace(report, baselines=called, gained=gained))
+    return replace(ending, report=replace(report, baselines=called))
 
 
 def _show_next(settings: Settings, ending: Ending, simulated: Curves, console: Console) -> None:

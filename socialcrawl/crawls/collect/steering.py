@@ -106,39 +106,6 @@ def _split_steps(steps: StepColumns, seed: int, control: float) -> list[NDArray[
     return [np.flatnonzero(counts & (who == arm)) for arm in (STEERED, CHANCE, NEAREST)]
 
 
-def estimate_baselines(traces: CampaignTraces, campaign: str | None = None) -> dict[str, Floats]:
-    """Return what steps would have found that are drawn by chance, and from the accounts nearest to the seeds.
-
-    Each drawn step stands for the steps around it. The accounts are drawn from those that the campaign knew, so a whole
-    crawl by chance would probably find less.
-
-    Returns:
-        float64[steps] by name: the relevance found after each step; from the last change of the topic, or of the way to
-        crawl, on, with the campaign's own before it. Nothing where fewer than `LEAST` steps of both kinds were drawn.
-
-    Raises:
-        StoreError: there is no such campaign.
-    """
-    stored = traces.read_campaign(campaign)
-    settings = traces.read_versions(stored)[-1].settings
-    control = settings.get("crawl", {}).get("control", 0.0)
-    if settings.get("kind", COLLECT.name) != COLLECT.name or not control:
-        return {}
-    steps = traces.read_steps(stored.id)
-    _, drawn, near = _split_steps(steps, settings.get("seed", 0), control)
-    if min(len(drawn), len(near)) < LEAST:
-        return {}
-    begin = int(np.searchsorted(steps.n, steps.since))
-    return {"breadth-first": _extend_draws(steps, near, begin), "chance": _extend_draws(steps, drawn, begin)}
-
-
-def _extend_draws(steps: StepColumns, places: NDArray[np.intp], begin: int) -> Floats:
-    """Return the sum over all steps where each has the value of the drawn step that is nearest; the own before."""
-    ends = (places[1:] + places[:-1]) // 2 + 1
-    bounds = np.concatenate([[begin], ends, [len(steps.n)]])
-    return np.cumsum(np.concatenate([steps.value[:begin], np.repeat(steps.value[places], np.diff(bounds))]))
-
-
 def _compare_with(steered: Floats, drawn: Floats, control: float) -> ControlComparison:
     mean = float(drawn.mean()) if len(drawn) else float("nan")
     if len(drawn) < LEAST:

@@ -109,7 +109,7 @@ def test_the_numbers_of_the_page_are_those_of_sql(database, plain):
     ]
     for read, own, *_ in page.tables["relevance found (sum)"][1:]:
         assert float(own) == pytest.approx(sum(values[: count(read)]), abs=0.006)
-    assert page.tables["relevance found (sum)"][0][1:] == ["this campaign", "breadth-first", "chance"]
+    assert page.tables["relevance found (sum)"][0][1:] == ["this campaign"]
     top = "select platform_id, value, occurrences, o.posts from outcome o join pick using (n) "
     top += "join account a on a.node = o.node"
     for caption, act in (("discovered by the crawl", "expand"), ("seeds", "seed")):
