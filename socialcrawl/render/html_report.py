@@ -31,7 +31,7 @@ from socialcrawl.render.html_elements import (
     write_document,
 )
 from socialcrawl.render.kind_parts import collect_knowledge, find_curve, list_parts
-from socialcrawl.render.methods_paragraph import CollectionFacts, list_gaps, write_methods
+from socialcrawl.render.methods_paragraph import CollectionFacts, list_gaps, list_unseen, write_methods
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.queries.row_values import join_transaction
 from socialcrawl.storage.queries.summary import find_campaign
@@ -221,7 +221,8 @@ def _make_network(page: PageSource) -> Iterator[ET.Element]:
     said = (
         f"Mentions between {len(network.nodes):,} of the {total:,} accounts on topic that were read, the most relevant "
         f"first. {left_out:,} are left out: less relevant ones, and {network.alone:,} that no mention joins "
-        "to the others. Accounts that mention each other are near each other; squares are seeds."
+        "to the others. Squares are seeds. A line joins two accounts of which one mentions the other; its direction is "
+        "not drawn. Numbers are those of the table below. A force layout placed the dots: distances are no measure."
     )
     out, into = ([0] * len(network.nodes) for _ in range(2))
     for a, b, _ in network.edges:
@@ -232,7 +233,7 @@ def _make_network(page: PageSource) -> Iterator[ET.Element]:
          f"{out[place - 1]:,}", "seed" if node.is_seed else "discovered")
         for place, node in enumerate(network.nodes, 1)
     ]  # fmt: skip
-    head = ["no.", "account", "relevance", "mentioned by", "mentions", "read as"]
+    head = ["no.", "account", "relevance", "mentioned by (of these)", "mentions (of these)", "read as"]
     table = make_table(head, rows, caption="accounts of the network", numbers=[0, 2, 3, 4])
     yield _make_figure(report_charts.draw_network(network), said, make_details("The accounts", table))
 
@@ -247,6 +248,8 @@ def _make_accounts(page: PageSource) -> Iterator[ET.Element]:
         ]  # fmt: skip
         head = ["account", "relevance", "occurrences", "posts read", "step"]
         yield make_table(head, cells, caption=title, numbers=[1, 2, 3, 4])
+    said = "Relevance is 1 + ln(occurrences): it counts, and is no share. Accounts that post much rank higher."
+    yield make_element("p", said, class_="quiet")
 
 
 def _make_posts(page: PageSource) -> Iterator[ET.Element]:
@@ -271,7 +274,10 @@ def _make_requests(page: PageSource) -> Iterator[ET.Element]:
 
 
 def _make_gaps(page: PageSource) -> Iterator[ET.Element]:
-    yield make_table(["what", "count"], list_gaps(page.facts.gaps), caption="gaps", numbers=[1])
+    rows = [*list_gaps(page.facts.gaps)]
+    if page.report.known is None:
+        rows = [*list_unseen(page.facts, page.report.found), *rows]
+    yield make_table(["what", "count"], rows, caption="gaps", numbers=[1])
     reasons: dict[str, int] = {}
     for _, why in page.report.unread:
         reasons[why] = reasons.get(why, 0) + 1
@@ -307,7 +313,9 @@ def _make_publishing(page: PageSource) -> Iterator[ET.Element]:
     else:
         ids = "" if find_platform_facts(platform).numeric_ids else " On this platform, ids tell the names of accounts."
         yield make_element(
-            "p", f"This page shows counts and ids: names of accounts and texts of posts are left out.{ids}"
+            "p",
+            "This page shows counts and ids: names of accounts and texts of posts are left out. Ids lead to persons, "
+            f"so a page with ids is not anonymous.{ids} Counts, charts of days and the curve name nobody.",
         )
     if restricted := find_platform(platform).publishing:
         yield make_element("p", restricted)

@@ -10,6 +10,7 @@ from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.storage.queries.row_values import join_transaction
 from socialcrawl.storage.queries.summary import Summary
+from socialcrawl.storage.queries.topic_counts import count_unseen
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.text.wording import pluralize
 
@@ -22,6 +23,7 @@ class CollectionFacts:
         settings: what may be told of its settings, by section.
         seed: of its random draws.
         gaps: what it could not read, as `datasheet_facts.count_gaps` has it.
+        unseen: accounts read without posts, and searches stopped early, as `topic_counts.count_unseen` has it.
         began: when its first request was sent, ISO 8601; None: there was none.
         ended: when the last reply came.
         rehearsed: whether it only ever asked another server than the platform's.
@@ -37,6 +39,7 @@ class CollectionFacts:
         self.rehearsed = all(is_other_server(found.platform, server) for server in servers)
         with join_transaction(traces.connection):
             self.gaps: Mapping[str, Any] = count_gaps(traces.connection, stored.id, found.requests, found.platform)
+            self.unseen = count_unseen(traces.connection, stored.id)
             span = read_span(traces.connection, stored.id)
         self.began, self.ended = span["began"], span["ended"]
 
@@ -121,6 +124,19 @@ def list_gaps(gaps: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
         ("decisions without a result yet", gaps["picks_without_outcome"]),
     ]
     return [(what, f"{count:,}") for what, count in rows]
+
+
+def list_unseen(facts: CollectionFacts, found: Summary) -> Sequence[tuple[str, str]]:
+    """Return what a campaign that collects did not see, though nothing failed, as (what, count)."""
+    counts, (empty, searches) = found.on_topic, facts.unseen
+    unread = max(0, found.known - counts.seeds - counts.discovered - sum(found.missing.values()))
+    rows = (
+        ("accounts known by a mention, and not read", unread),
+        ("authors of matching posts met only in a search, and not read", counts.unread_authors),
+        ("accounts read that returned no posts", empty),
+        ("searches stopped before their last page", searches),
+    )
+    return [*((what, f"{count:,}") for what, count in rows), ("share of the topic held", "not measured (see audit)")]
 
 
 def _format_minute(instant: str | None) -> str:

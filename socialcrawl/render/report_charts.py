@@ -25,7 +25,7 @@ LABELLED = 10  # nodes that have a number in the picture
 INK, FAINT, FIRST, SECOND, THIRD = "#010101", "#020202", "#030303", "#040404", "#050505"
 VARIABLES = {INK: "--ink", FAINT: "--faint", FIRST: "--first", SECOND: "--second", THIRD: "--third"}
 STYLES = ((SECOND, (5, 2)), (THIRD, (1.5, 1.5)))  # colours and dashes of baselines
-LEVELS = ("#00224e", "#575d6d", "#a59c74", "#fee838")  # of cividis, lowest relevance first
+LEVELS = ("#fee838", "#a59c74", "#575d6d", "#00224e")  # of cividis reversed, lowest relevance first
 SVG, XLINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}"
 SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none", "svg.hashsalt": "socialcrawl", "font.family": "sans-serif", "font.size": 10,
@@ -105,8 +105,8 @@ def draw_network(network: TopNetwork) -> ET.Element:
                     x, y, s=22 + 16 * number, color=colour, edgecolors=INK, linewidths=0.6, zorder=2, marker=marker
                 )
         for number, colour in enumerate(LEVELS):
-            label = f"relevance {bounds[number]:.1f} to {bounds[number + 1]:.1f}"
-            axes.scatter([], [], color=colour, edgecolors=INK, linewidths=0.6, label=label)
+            label = f"relevance {bounds[number]:.2f} to {bounds[number + 1]:.2f}"
+            axes.scatter([], [], s=22 + 16 * number, color=colour, edgecolors=INK, linewidths=0.6, label=label)
         for number, spot in enumerate(at[:LABELLED], 1):
             axes.annotate(str(number), spot, (6, 6), textcoords="offset points", fontsize=9, zorder=3)
         axes.set_axis_off()
@@ -114,7 +114,7 @@ def draw_network(network: TopNetwork) -> ET.Element:
 
     said = (
         f"Network of {len(nodes):,} accounts ({int(seed.sum()):,} seeds, drawn as squares) and {len(network.edges):,} "
-        f"mentions between them, coloured by relevance from {values.min():.1f} to {values.max():.1f}. "
+        f"ordered pairs of who mentions whom, coloured by relevance from {values.min():.1f} to {values.max():.1f}. "
         f"Numbers 1 to {min(LABELLED, len(nodes))} are the places in the table."
     )
     return _draw("network", "Mention network", said, plot, (5.2, 5.6))

@@ -39,6 +39,16 @@ from hit h join post p on p.id = h.post join account a on a.node = p.author
 where h.campaign = :campaign order by h.occurrences desc, p.created_at desc, p.id limit :most
 """
 
+EMPTY = """
+select count(distinct o.node) from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
+where o.campaign = :campaign and o.missing is null and o.node >= 0 and o.posts = 0
+  and p.act in ('seed', 'expand', 'walk')
+"""
+SEARCHES = """
+select coalesce(sum(g.size), 0) from coverage_gap g join campaign c on c.name = g.campaign
+where c.id = :campaign and g.gap = 'search' and g.why = 'more pages'
+"""
+
 
 class TopicText(NamedTuple):
     """A post on topic: its author (@ and username, or the id), when it was written, occurrences of the topic, text."""
@@ -125,6 +135,15 @@ def count_on_topic(connection: Connection, campaign: int) -> TopicCounts:
         discovered=discovered,
         discovered_on_topic=discovered_on_topic,
     )
+
+
+def count_unseen(connection: Connection, campaign: int) -> tuple[int, int]:
+    """Return what a campaign did not see without any failure; called in a transaction.
+
+    Returns:
+        the accounts that were read and returned no posts; the searches that were stopped before their last page.
+    """
+    return tuple(int(connection.execute(text(sql), {"campaign": campaign}).scalar_one()) for sql in (EMPTY, SEARCHES))  # type: ignore[return-value]
 
 
 def read_texts(connection: Connection, campaign: int, most: int) -> list[TopicText]:

@@ -127,6 +127,27 @@ def test_the_numbers_of_the_page_are_those_of_sql(database, plain):
     assert {f"accounts that could not be read: {why}": f"{many:,}" for why, many in gone}.items() <= gaps.items()
 
 
+def test_what_was_not_seen_though_nothing_failed_is_counted(database, plain):
+    page = Page(plain)
+    gaps = dict(page.tables["gaps"][1:])
+    done = "outcome join pick using (n) where outcome.node >= 0 and act in ('seed', 'expand')"
+    (empty,) = rows(database, f"select count(distinct outcome.node) from {done} and missing is null and posts = 0")[0]
+    (waiting,) = rows(database, "select count(*) from frontier_now")[0]
+    (stopped,) = rows(
+        database, "select coalesce(sum(size), 0) from coverage_gap where gap = 'search' and why = 'more pages'"
+    )[0]
+    assert count(gaps["accounts read that returned no posts"]) == empty
+    assert count(gaps["accounts known by a mention, and not read"]) >= waiting > 0
+    assert count(gaps["searches stopped before their last page"]) == stopped
+    assert gaps["share of the topic held"] == "not measured (see audit)"
+    assert "Ids lead to persons" in page.sections["publishing"]
+
+
+def test_the_most_relevant_accounts_are_the_darkest_as_in_all_figures():
+    light = [sum(int(colour[at : at + 2], 16) for at in (1, 3, 5)) for colour in report_charts.LEVELS]
+    assert light == sorted(light, reverse=True)
+
+
 def test_a_test_server_is_not_called_the_platform_and_what_the_platform_would_cost_is_said(database, plain):
     top = Page(plain).text
     assert "on a test server on this machine in place of X" in top
