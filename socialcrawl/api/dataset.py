@@ -3,7 +3,6 @@
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -24,9 +23,8 @@ from socialcrawl.render.console import render_text
 from socialcrawl.render.explanation import collect_explanation, show_explanation
 from socialcrawl.render.html_report import make_page
 from socialcrawl.storage.database.address import DatabaseAddress, parse_address
-from socialcrawl.storage.database.health import open_readable
 from socialcrawl.storage.database.readonly import run_query
-from socialcrawl.storage.queries.streams import stream_rows
+from socialcrawl.storage.queries.read_session import ReadSession
 from socialcrawl.storage.queries.summary import find_campaign, list_campaigns
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.text.wording import parse_seconds
@@ -127,13 +125,15 @@ from campaign c order by c.id""",
 def open_dataset(place: "str | os.PathLike[str]") -> "Dataset":
     """Open a database for reading.
 
-    An older schema is brought up to date first, as every command does. A campaign may run at the same time.
+    The file stays as it is, and a campaign may run at the same time. An SQLite file of an older version is copied to a
+    temporary folder and read there, which takes its size in disk space each time: `socialcrawl report FILE` upgrades
+    the file once. A server's database is not copied: upgrade it first.
 
     Args:
         place: an SQLite file, or `postgresql://USER@HOST/NAME`.
 
     Raises:
-        StoreError: it is not there, or no database of socialcrawl.
+        StoreError: it is not there, is no database of socialcrawl, or is an older version's on a server.
     """
     return Dataset(parse_address(os.fspath(place)) if isinstance(place, str) else Path(place))
 
@@ -141,13 +141,12 @@ def open_dataset(place: "str | os.PathLike[str]") -> "Dataset":
 class Dataset:
     """A database of campaigns, opened for reading: nothing here changes it.
 
-    Use it in a `with` statement, or close it. Where `campaign` is asked for, None stands for the newest.
+    Use it in a `with` statement, or close it: afterwards, it and its tables raise an error. Where a method takes a
+    `campaign`, None stands for the newest.
     """
 
     def __init__(self, place: DatabaseAddress) -> None:
-        self._place = place
-        self._stack = ExitStack()
-        self._connection = self._stack.enter_context(open_readable(place))
+        self._session = ReadSession(place)
 
     def __enter__(self) -> Self:
         return self
@@ -158,16 +157,16 @@ class Dataset:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Dataset {self._place}>"
+        return f"<Dataset {self._session.place}>"
 
     def close(self) -> None:
         """Close the database."""
-        self._stack.close()
+        self._session.close()
 
     @property
     def campaigns(self) -> list[str]:
         """The names of its campaigns, oldest first."""
-        return [name for _, name in list_campaigns(self._connection)]
+        return [name for _, name in list_campaigns(self._session.connection)]
 
     def list_campaigns(self) -> Table:
         """Return a table with one row a campaign: what it found and what it cost."""
@@ -183,7 +182,7 @@ class Dataset:
         Raises:
             StoreError: there is no such campaign.
         """
-        number, _ = find_campaign(self._connection, campaign)
+        number, _ = find_campaign(self._session.connection, campaign)
         return self._make_table("posts", POSTS, {"number": number, "on_topic": int(on_topic)})
 
     def accounts(self, top: int | None = None, *, campaign: str | None = None) -> Table:
@@ -196,7 +195,7 @@ class Dataset:
         Raises:
             StoreError: there is no such campaign.
         """
-        _, name = find_campaign(self._connection, campaign)
+        _, name = find_campaign(self._session.connection, campaign)
         return self._make_table("accounts", ACCOUNTS, {"name": name, "top": 2**62 if top is None else top})
 
     def score_curve(self, *, campaign: str | None = None) -> Table:
@@ -205,7 +204,7 @@ class Dataset:
         Raises:
             StoreError: there is no such campaign.
         """
-        _, name = find_campaign(self._connection, campaign)
+        _, name = find_campaign(self._session.connection, campaign)
         return self._make_table("score_curve", SCORE_CURVE, {"name": name})
 
     def network(self, *, on_topic: bool = False, campaign: str | None = None) -> Network:
@@ -218,8 +217,8 @@ class Dataset:
         Raises:
             StoreError: there is no such campaign.
         """
-        number, name = find_campaign(self._connection, campaign)
-        return Network(self._connection, number, name, on_topic=on_topic)
+        number, name = find_campaign(self._session.connection, campaign)
+        return Network(self._session, number, name, on_topic=on_topic)
 
     def sql(self, query: str, *, timeout: str = "30s") -> Table:
         """Return the answer to one SELECT, held in memory; docs/reference/schema.md has the tables and views.
@@ -231,7 +230,8 @@ class Dataset:
         Raises:
             StoreError: the query is wrong, would change something, or takes too long.
         """
-        with run_query(self._place, query, parse_seconds(timeout), time.monotonic) as (names, rows):
+        self._session.check_open()
+        with run_query(self._session.source, query, parse_seconds(timeout), time.monotonic) as (names, rows):
             return make_query_table(names, [*rows])
 
     def report(self, *, campaign: str | None = None, top: int = 15) -> CampaignPage:
@@ -245,15 +245,17 @@ class Dataset:
             StoreError: there is no such campaign.
         """
         now = SystemClock().now()
-        found = read_report(self._connection, campaign, ReportRequest(top, now))
+        found = read_report(self._session.connection, campaign, ReportRequest(top, now))
         return CampaignPage(
             render_text(lambda console: show(console, found)),
             collect_values(found),
-            lambda with_texts: make_page(self._connection, found, now, with_texts=with_texts),
+            lambda with_texts: make_page(self._session.connection, found, now, with_texts=with_texts),
         )
 
     def explain(self, user: str, *, campaign: str | None = None, top: int = 10) -> TextReport:
         """Return why a campaign read an account or did not, as `socialcrawl explain` shows it.
+
+        An account that the campaign has never seen is no error: the text says so.
 
         Args:
             user: a username or id.
@@ -262,9 +264,8 @@ class Dataset:
 
         Raises:
             StoreError: there is no such campaign.
-            SettingsError: the campaign does not know the account.
         """
-        trace = explain(CampaignTraces(self._connection), user, campaign)
+        trace = explain(CampaignTraces(self._session.connection), user, campaign)
         text = render_text(lambda console: show_explanation(trace, console, top))
         return TextReport(text, collect_explanation(trace))
 
@@ -274,15 +275,16 @@ class Dataset:
         Raises:
             StoreError: there is no such campaign.
         """
-        with open_selection(self._connection, campaign) as choice:
+        with open_selection(self._session.connection, campaign) as choice:
             values = make_datasheet(choice, None, SystemClock().now())
         return TextReport(render_page({**values, "files": []}), values)
 
     def _make_table(self, name: str, definition: TableDefinition, parameters: Mapping[str, Any]) -> Table:
+        self._session.check_open()
         lists = [place for place, (kind, _) in enumerate(definition.columns.values()) if kind == "list"]
 
         def read(size: int) -> Iterator[Sequence[Sequence[Any]]]:
-            for rows in stream_rows(self._connection, definition.sql, parameters, size):
+            for rows in self._session.stream(definition.sql, parameters, size):
                 yield [_parse_lists(row, lists) for row in rows] if lists else rows
 
         return Table(name, make_columns(definition.columns), read)

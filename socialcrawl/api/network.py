@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from socialcrawl.api.data_tables import Table, import_library, make_columns
-from socialcrawl.storage.database.connection import Opened
-from socialcrawl.storage.queries.streams import stream_rows
+from socialcrawl.storage.queries.read_session import ReadSession
 
 if TYPE_CHECKING:
     import igraph
@@ -49,8 +48,8 @@ class Network:
         edges: a table of who mentions whom.
     """
 
-    def __init__(self, connection: Opened, number: int, name: str, *, on_topic: bool) -> None:
-        self._connection = connection
+    def __init__(self, session: ReadSession, number: int, name: str, *, on_topic: bool) -> None:
+        self._session = session
         self._parameters: Mapping[str, Any] = {"number": number, "name": name, "on_topic": int(on_topic)}
         self._labels: dict[int, str] | None = None
         self.nodes = Table("nodes", make_columns(NODE_COLUMNS), self._read_nodes)
@@ -91,21 +90,19 @@ class Network:
 
     def _read_nodes(self, size: int) -> Iterator[Sequence[Sequence[Any]]]:
         labels = self._find_labels()
-        for rows in stream_rows(self._connection, NODES, self._parameters, size):
+        for rows in self._session.stream(NODES, self._parameters, size):
             yield [(labels[row[0]], row[2], row[3] is not None, row[3], row[4]) for row in rows]
 
     def _read_edges(self, size: int) -> Iterator[Sequence[Sequence[Any]]]:
         labels = self._find_labels()
-        for rows in stream_rows(self._connection, EDGES, self._parameters, size):
+        for rows in self._session.stream(EDGES, self._parameters, size):
             yield [(labels[row[0]], labels[row[1]], *row[2:]) for row in rows]
 
     def _find_labels(self) -> dict[int, str]:
         """Return a unique label for each node: platforms give a name that became free to another account."""
         if self._labels is None:
             names = {
-                row[0]: str(row[1])
-                for rows in stream_rows(self._connection, NODES, self._parameters, SIZE)
-                for row in rows
+                row[0]: str(row[1]) for rows in self._session.stream(NODES, self._parameters, SIZE) for row in rows
             }
             seen = Counter(names.values())
             self._labels = {node: name if seen[name] == 1 else f"{name} #{node}" for node, name in names.items()}

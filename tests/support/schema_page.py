@@ -33,6 +33,8 @@ TroniasHiarchun          105   1801
 - **Money** is in 1/1000 cent in tables, and in dollars in views.
 - **`node`** is the number of an account in this database. Searches have negative numbers and no row in `account`.
 - **`n`** is the number of a decision of a campaign, from 0. It never changes; `(campaign, n)` identifies a decision.
+- **Databases of older versions**: the first command that opens one, also to report or export, upgrades its schema in
+  place, says so, and keeps the file as it was in `NAME.before-VERSION`. `verify`, `sql` and `sc.open` do not change it.
 - **Deleted accounts** leave an empty row in `account` and a tombstone, nothing else.
 """
 KEYS = """

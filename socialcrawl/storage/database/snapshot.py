@@ -16,21 +16,20 @@ from socialcrawl.storage.database.health import CURRENT, EMPTY, check_ours, open
 
 
 @contextmanager
-def open_snapshot(where: DatabaseAddress) -> Iterator[Connection]:
-    """Open a database in a transaction that sees it as it is now, whatever others write meanwhile.
+def open_unchanged(where: DatabaseAddress) -> Iterator[tuple[Connection, DatabaseAddress]]:
+    """Open a read-only connection to a database, whose file stays as it is.
 
-    An SQLite database with an older schema is copied to a temporary folder and the copy is brought up to date; the
-    file itself stays as it is.
+    An SQLite database with an older schema is copied to a temporary folder and the copy is brought up to date.
 
     Args:
         where: the database, which has to be there.
 
     Yields:
-        a connection whose transaction has begun and only reads.
+        a connection, and the database that it reads: `where` or the copy.
 
     Raises:
         StoreError: it is not there, holds nothing, cannot be read, is another program's, a newer socialcrawl's, or an
-            older one's on a server.
+            older one's on a server; or the copy cannot be written.
     """
     require_database(where)
     with open_existing(where) as connection:
@@ -38,8 +37,7 @@ def open_snapshot(where: DatabaseAddress) -> Iterator[Connection]:
         if state == EMPTY:
             raise StoreError(f"There is no campaign in {where}: run one first, or name another database.")
         if state == CURRENT:
-            with _begin_snapshot(connection):
-                yield connection
+            yield connection, where
             return
     if not isinstance(where, Path):
         raise StoreError(
@@ -50,8 +48,25 @@ def open_snapshot(where: DatabaseAddress) -> Iterator[Connection]:
         copy = Path(folder) / where.name
         back_up(where, copy)
         _upgrade(copy)
-        with open_existing(copy) as connection, _begin_snapshot(connection):
-            yield connection
+        with open_existing(copy) as connection:
+            yield connection, copy
+
+
+@contextmanager
+def open_snapshot(where: DatabaseAddress) -> Iterator[Connection]:
+    """Open a database in a transaction that sees it as it is now, whatever others write meanwhile.
+
+    Args:
+        where: the database, which has to be there.
+
+    Yields:
+        a connection whose transaction has begun and only reads; see `open_unchanged`.
+
+    Raises:
+        StoreError: as `open_unchanged`.
+    """
+    with open_unchanged(where) as (connection, _), _begin_snapshot(connection):
+        yield connection
 
 
 @contextmanager

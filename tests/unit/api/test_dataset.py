@@ -1,6 +1,8 @@
+import lzma
 import socket
 import sqlite3
 from datetime import datetime
+from pathlib import Path
 
 import pandas as pd
 import polars as pl
@@ -168,3 +170,50 @@ def test_reading_sends_nothing(path, monkeypatch):
     monkeypatch.setattr(socket, "socket", None)
     with sc.open(path) as data:
         assert len(data.posts().to_pandas()) > 0
+
+
+def test_what_is_made_from_a_dataset_keeps_it_open(path):
+    with sc.open(path) as data:
+        edges, posts = data.network().to_pandas(), data.posts().to_pandas()
+    assert sc.open(path).network().to_networkx().number_of_edges() == len(edges) > 0
+    assert sc.open(path).network().to_pandas().equals(edges)
+    assert sc.open(path).posts().to_pandas().equals(posts)
+
+
+def test_whatever_is_read_after_closing_says_what_to_do(path, tmp_path):
+    data = sc.open(path)
+    network, table, report, begun = data.network(), data.posts(), data.report(), data.posts().batches(3)
+    next(begun)
+    data.close()
+    data.close()
+    who = "someone"
+    calls = [
+        lambda: data.campaigns, data.list_campaigns, data.posts, data.accounts, data.score_curve, data.network,
+        data.report, data.datasheet, lambda: data.explain(who), lambda: data.sql("select 1"), lambda: list(table),
+        table.to_pandas, table.to_polars, table._repr_html_, network.to_networkx, network.to_igraph, network.to_pandas,
+        lambda: list(network.nodes), lambda: report.to_html(tmp_path / "page.html"), lambda: next(begun),
+    ]  # fmt: skip
+    for call in calls:
+        with pytest.raises(sc.SocialcrawlError, match=r"was closed.*open the database again"):
+            call()
+
+
+def test_an_older_database_is_read_and_stays_as_it_is(tmp_path, capfd):
+    frozen = Path(__file__).parents[2] / "compatibility/frozen/0.1.0/x-collect.db.xz"
+    older = tmp_path / "older.db"
+    older.write_bytes(lzma.decompress(frozen.read_bytes()))
+    before = older.read_bytes()
+    with sc.open(older) as data:
+        assert len(data.score_curve().to_pandas()) == 3
+        assert data.sql("select version_num from alembic_version").to_pandas()["version_num"].item() > "0009"
+        assert "older.db" in repr(data)
+    assert older.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["older.db"]
+    assert capfd.readouterr().err == ""
+
+
+def test_an_empty_file_is_no_database_and_stays_empty(tmp_path):
+    (tmp_path / "empty.db").touch()
+    with pytest.raises(sc.SocialcrawlError, match=r"empty\.db"):
+        sc.open(tmp_path / "empty.db")
+    assert (tmp_path / "empty.db").read_bytes() == b""
