@@ -47,7 +47,7 @@ graph
 # | `oracle` | by the truth, which only a simulation knows |
 #
 # The default of a campaign, `hybrid-sum`, scores like `nh-ne-sum` for its first 1,000 steps and like `lnh-sum` afterwards, so
-# it needs no line of its own here.
+# it needs no line here.
 
 # %%
 ESTIMATORS = ["random", "bfs", "nh-n-sum", "nh-ne-sum", "lnh-sum", "oracle"]
@@ -174,4 +174,4 @@ show(
 #
 # For a campaign of a few hundred steps on the first topic, `nh-n-sum` is a safe choice: near the best on average and never far
 # below it. The live crawl can differ from the simulation: your old posts are not tomorrow's. `control` and `shadows` measure it on the way.
-# Notebook 8 adds an estimator of your own to this comparison.
+# Notebook 8 adds your own estimator to this comparison.

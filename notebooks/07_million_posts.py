@@ -89,7 +89,7 @@ show(
     alt=f"Two lines over the 24 hours of the day; the posts on topic are most frequent at {busiest['hour']}:00 UTC.",
     caption=f"**Figure 1: when people post.** {100 * busiest['on_topic']:.1f} % of the posts on topic are written from "
     f"{busiest['hour']}:00 to {busiest['hour']}:59 UTC. Both lines fall at night: most of these people live in Europe. A topic of "
-    "one country would show a line of its own. Always state the time zone.",
+    "one country would have a different curve. Always state the time zone.",
 )
 
 # %% [markdown]

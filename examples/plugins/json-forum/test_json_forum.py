@@ -14,7 +14,7 @@ POSTS = {
     "bea": [*["coffee with @ann"] * 30, "tea later, @eve?"],  # two pages
     "cid": ["so quiet here"],
     "dan": ["tea, tea and tea", "@bea likes it"],
-    "fay": ["nobody speaks of me"],
+    "fay": ["nobody mentions me"],
 }
 CASE = PlatformCase(forum, ["@Ann", "dan"], sections={"source": {"pages_per_user": 5}})
 
