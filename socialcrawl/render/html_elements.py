@@ -1,6 +1,7 @@
 """HTML as a tree: texts are escaped when it is written, so nothing that others wrote becomes a tag or an attribute."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from rich.console import Group, RenderableType
@@ -9,6 +10,7 @@ from rich.table import Table
 from socialcrawl.text.terminal import escape_controls
 
 LONGEST = 1_000  # characters of a text that are shown
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"  # nothing is loaded, whatever a page contains
 Child = ET.Element | str
 
 
@@ -90,14 +92,23 @@ def convert_renderable(given: RenderableType, title: str = "") -> list[ET.Elemen
     return [make_element("p", quote_text(line)) for line in str(given).splitlines() if line.strip()]
 
 
+def is_document(path: Path) -> bool:
+    """Return whether a file begins as a page of `write_document`.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        begin = file.read(1_000)
+    return begin.startswith(b"<!DOCTYPE html>\n") and POLICY.encode() in begin
+
+
 def write_document(title: str, style: str, *body: ET.Element) -> str:
     """Return a page that needs nothing but itself."""
-    # The first is for browsers that find the page on a server: nothing is loaded, whatever it contains.
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
     head = make_element(
         "head",
         make_element("meta", charset="utf-8"),
-        make_element("meta", http_equiv="Content-Security-Policy", content=policy),
+        make_element("meta", http_equiv="Content-Security-Policy", content=POLICY),
         make_element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         make_element("meta", name="referrer", content="no-referrer"),
         make_element("title", title),

@@ -24,6 +24,7 @@ from socialcrawl.render.headline import list_headlines
 from socialcrawl.render.html_elements import (
     Child,
     convert_renderable,
+    is_document,
     make_details,
     make_element,
     make_table,
@@ -69,12 +70,16 @@ class PageSource(NamedTuple):
 
 
 def write_page(path: Path, page: str) -> None:
-    """Write a page; what was in the file is replaced.
+    """Write a page; an earlier page in the file is replaced.
 
     Raises:
-        StoreError: it cannot be written.
+        StoreError: it cannot be written, has another suffix than .html, or holds something else than such a page.
     """
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise StoreError(f"{path} is no name of a page: end it in .html.")
     try:
+        if path.exists() and not is_document(path):
+            raise StoreError(f"{path} exists and is no report of socialcrawl: name another file, or delete it first.")
         with replace_file(path) as part:
             part.write_text(page, "utf-8")
     except OSError as error:

@@ -235,7 +235,7 @@ def test_pages_in_a_report_have_no_at(mock, tmp_path):
     for platform, word, name in (("web", "page", "https://a.example/"), ("x", "account", "@https://a.example/")):
         console = Console(file=io.StringIO(), width=100)
         shown = replace(found, platform=platform, discovered=top)
-        show(console, CampaignReport(shown, billed=False, spending={}))
+        show(console, CampaignReport(shown, billed=False))
         lines = [line.split() for line in console.file.getvalue().splitlines()]
         assert [word, "relevance"] in [line[:2] for line in lines]
         assert {line[0] for line in lines if line} >= {name, "did:plc:bob"}
@@ -248,7 +248,7 @@ def test_a_report_says_which_setting_excludes_a_seed(mock, tmp_path):
         console = Console(file=io.StringIO(), width=200)
         lost = [("https://b.example/", "excluded"), ("ann", "suspended")]
         shown = replace(found, platform=platform)
-        show(console, CampaignReport(shown, billed=False, spending={}, unread=lost))
+        show(console, CampaignReport(shown, billed=False, unread=lost))
         lines = [line for line in console.file.getvalue().splitlines() if line.startswith("  ")]
         assert any(line.startswith("  https://b.example/: excluded: ") and where in line for line in lines)
         assert "  ann: suspended" in lines

@@ -67,7 +67,7 @@ def links_of(name):
 
 def told(traces, name="sample", width=100, **more):
     console = Console(file=io.StringIO(), width=width)
-    found = CampaignReport(summarize_campaign(traces.connection, name), billed=False, spending={}, **more)
+    found = CampaignReport(summarize_campaign(traces.connection, name), billed=False, **more)
     show(console, replace(found, known=report(traces, name)))
     return " ".join(console.file.getvalue().split())
 
@@ -198,7 +198,7 @@ def test_a_report_says_how_good_the_sample_is_and_nothing_of_seeds(found):
     )
     assert "of the accounts on topic that walks can reach, with 95 % intervals" in text
     assert "of all visits were on topic" not in text  # these walks go nowhere else
-    for words in ("steps after", "the seeds have", "most relevant accounts", "relevance per request"):
+    for words in ("steps after", "the seeds have", "most relevant accounts"):
         assert words not in text
         assert words in collected
     assert f"{found.read:,} accounts read" in text

@@ -325,6 +325,26 @@ def test_the_python_interface_writes_the_same_page(database, tmp_path):
     assert "blockquote" in {tag for tag, _ in check_page((tmp_path / "b.html").read_text("utf-8")).tags}
 
 
+def test_a_page_replaces_an_earlier_page_and_nothing_else(database, tmp_path):
+    page, other = tmp_path / "a.html", tmp_path / "notes.html"
+    other.write_text("<!DOCTYPE html>\n<p>mine</p>", "utf-8")
+    before = database.read_bytes()
+    with sc.open(database) as data:
+        report = data.report()
+        report.to_html(page)
+        report.to_html(page)
+        for file, advice in (
+            (other, "name another file"),
+            (database, r"end it in \.html"),
+            (tmp_path, r"end it in \.html"),
+        ):
+            with pytest.raises(StoreError, match=advice):
+                report.to_html(file)
+    assert page.read_text("utf-8").startswith("<!DOCTYPE html>")
+    assert other.read_text("utf-8") == "<!DOCTYPE html>\n<p>mine</p>"
+    assert database.read_bytes() == before
+
+
 def test_long_time_spans_and_large_campaigns_have_pages_of_bounded_size(found):
     report, facts = found
     days = [(date.fromordinal(700_000 + number), 1 + number % 50) for number in range(9_000)]

@@ -251,7 +251,7 @@ def test_what_they_think_after_a_restart_is_what_they_would_have_thought(tmp_pat
 def printed(store):
     console = Console(width=100, record=True, file=StringIO())
     judgement = judge_shadows(store.connection, "tiny")
-    show(console, CampaignReport(summarize_campaign(store.connection), billed=False, spending={}, judgement=judgement))
+    show(console, CampaignReport(summarize_campaign(store.connection), billed=False, judgement=judgement))
     return console.export_text()
 
 
