@@ -114,7 +114,8 @@ def make_sections(page: PageSource) -> Iterator[tuple[str, ET.Element]]:
     if found.on_topic.days:
         yield _make_section("days", "Matching posts over time", *_make_days(page))
     if (curve := find_curve(report.known, found)) is not None and len(curve.values):
-        yield _make_section("curve", curve.name.capitalize(), *_make_curve(page))
+        title = "Relevance found" if report.known is None else curve.name.capitalize()
+        yield _make_section("curve", title, *_make_curve(page))
     if page.network.edges:
         yield _make_section("network", "Who mentions whom", *_make_network(page))
     if report.known is not None:
@@ -292,7 +293,8 @@ def _make_gaps(page: PageSource) -> Iterator[ET.Element]:
 
 
 def _make_methods(page: PageSource) -> Iterator[ET.Element]:
-    yield make_element("p", quote_text(write_methods(page.facts, page.report.found, __version__)), class_="methods")
+    methods = write_methods(page.facts, page.report.found, __version__)
+    yield make_element("p", make_element("bdi", methods), class_="methods")  # a longer text is not cut: it is copied
     rows = [
         (f"[{section}] {name}", quote_text(_format_setting(value)))
         for section, values in page.facts.settings.items()

@@ -8,6 +8,7 @@ from socialcrawl.crawls.registry import find_kind
 from socialcrawl.exporters.datasheet_facts import count_gaps, is_other_server, read_span, select_settings
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.ratelimit.budget import format_dollars
+from socialcrawl.render.headline import describe_matches
 from socialcrawl.storage.queries.row_values import join_transaction
 from socialcrawl.storage.queries.summary import Summary
 from socialcrawl.storage.queries.topic_counts import count_unseen
@@ -22,6 +23,7 @@ class CollectionFacts:
         kind: the name of its kind.
         settings: what may be told of its settings, by section.
         seed: of its random draws.
+        names_seeds: whether its file names accounts to begin with.
         gaps: what it could not read, as `datasheet_facts.count_gaps` has it.
         unseen: accounts read without posts, and searches stopped early, as `topic_counts.count_unseen` has it.
         began: when its first request was sent, ISO 8601; None: there was none.
@@ -34,6 +36,8 @@ class CollectionFacts:
         versions = [one.settings for one in traces.read_versions(stored)]
         self.kind: str = versions[-1].get("kind", DEFAULT.name)
         self.settings: Mapping[str, Mapping[str, Any]] = select_settings(versions[-1])
+        seeds = versions[-1].get("seeds", {})
+        self.names_seeds = any(seeds.get(key) for key in ("usernames", "file", "lists"))
         self.seed: int = versions[-1].get("seed", 0)
         servers = [(one.get("source") or {}).get("base_url") for one in (stored.settings, *versions)]
         self.rehearsed = all(is_other_server(found.platform, server) for server in servers)
@@ -66,8 +70,8 @@ def _describe_methods(facts: CollectionFacts, found: Summary, version: str) -> I
     cost = "" if facts.rehearsed or not found.cost else f", at a cost of at most {format_dollars(found.cost)}"
     yield f"The posts of {read} were read with {pluralize(found.sent, 'request')}{cost}."
     if counts.posts:
-        posts = pluralize(counts.posts, "post matches", "posts match")
-        yield f"{posts} the topic, by {pluralize(counts.authors, 'account')}."
+        span = f", written from {counts.first} to {counts.last} (UTC)" if counts.first else ""
+        yield f"Posts that match the topic{span}: {describe_matches(counts)}."
     yield from _describe_missing(facts.gaps)
     chosen = (
         [f"The result is not a random sample: a {kind.focus} and its choice depends on the seeds."]
@@ -75,7 +79,9 @@ def _describe_methods(facts: CollectionFacts, found: Summary, version: str) -> I
         else []
     )
     yield from (" ".join(text.split()) for text in (*chosen, kind.drawn) if text)
-    yield f"The seed of all random draws was {facts.seed}; `socialcrawl verify` replays the decisions."
+    if facts.kind == DEFAULT.name:
+        yield "The share of the topic that is held was not measured."
+    yield f"Random seed {facts.seed}; the command socialcrawl verify replays the decisions."
 
 
 def _describe_choice(facts: CollectionFacts, found: Summary) -> Iterator[str]:
@@ -84,10 +90,11 @@ def _describe_choice(facts: CollectionFacts, found: Summary) -> Iterator[str]:
     crawl, source = settings.get("crawl", {}), settings.get("source", {})
     if found.topic:
         words = ", ".join(f'"{word}"' for word in found.topic)
-        yield f"The topic was given by {words}; relevance of an account is 1 + ln(occurrences of it in the posts read)."
+        yield f"The topic was given by {words}; the relevance of an account is 1 + ln(their occurrences in its posts)."
     if found.seeds.size:
         searched = settings.get("seeds", {}).get("search")
-        how = "found by a search for the topic or named" if searched else "named"
+        how = "authors of posts found by a search for the topic" if searched else "named"
+        how += ", or named" if searched and facts.names_seeds else ""
         yield f"The campaign started from {pluralize(len(found.seeds), 'seed account')} ({how})."
     if facts.kind != DEFAULT.name:
         yield f"It was a campaign of kind {facts.kind}, {find_kind(facts.kind).does}."

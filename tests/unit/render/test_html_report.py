@@ -200,9 +200,15 @@ def test_the_methods_paragraph_has_the_counts_and_the_settings_no_secrets(databa
     text = Page(plain).sections["methods"]
     (requests,) = rows(database, "select count(*) from request")[0]
     assert f"{requests:,} requests" in text
-    assert f"{len(report.found.seeds):,} seed accounts (found by a search for the topic or named)" in text
+    assert f"{len(report.found.seeds):,} seed accounts (authors of posts found by a search" in text
     assert f'"{TOPIC}"' in text
     assert "not a random sample" in text
+    counts = report.found.on_topic
+    assert f"written from {counts.first} to {counts.last} (UTC): {counts.posts:,} posts" in text
+    assert "accounts met only in a search" in text
+    assert "The share of the topic that is held was not measured." in text
+    assert "Random seed" in text
+    assert "`" not in text
     assert "estimator nh-ne-sum" in text
     assert "on a test server" in text
     for secret in ("SOCIALCRAWL_TEST_TOKEN", "127.0.0.1", str(database)):
