@@ -25,12 +25,14 @@ from socialcrawl.graph.links import (
     sum_all_links,
     sum_links,
 )
+from socialcrawl.text.wording import explain_unknown
 
 __all__ = ["COLUMNS", "DEPTH", "FAR", "LINKS", "NO_ROWS", "PLACES", "CrawlGraph", "Rows", "Weights"]
 
 COLUMNS = ("depth", "links", "n_sum", "n_max", "e_sum", "e_max", "ne_sum", "ne_max")
 """The features of a row: distance from the seeds, known in-links, then sum and max of w(u), w(e), w(u)*w(e)."""
 
+AVERAGES = ("n_avg", "e_avg", "ne_avg")
 PLACES = {name: place for place, name in enumerate(COLUMNS)}
 DEPTH, LINKS = 0, 1
 SUMS, MAXIMA = slice(2, None, 2), slice(3, None, 2)  # of w(u), w(e), w(u)*w(e)
@@ -96,6 +98,8 @@ class CrawlGraph:
         """Return one feature for `rows`, float64; besides COLUMNS also `n_avg`, `e_avg`, `ne_avg`."""
         place = PLACES.get(name)
         if place is None:
+            if name not in AVERAGES:
+                raise ValueError(explain_unknown("column", name, (*COLUMNS, *AVERAGES)))
             total = self._features[rows, COLUMNS.index(name.replace("_avg", "_sum"))]
             return np.asarray(total / np.maximum(self._features[rows, LINKS], 1.0))
         return np.asarray(self._features[rows, place])

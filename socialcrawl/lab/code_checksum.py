@@ -20,8 +20,9 @@ def compute_code_checksum(*made: Any, apart: str | None = None) -> str:
     """Return a checksum of the source of functions, classes and objects: 16 hexadecimal digits.
 
     Of this program these are the modules that define them, or a class that they inherit from, and all that those
-    import. Of anything else, as a regressor of scikit-learn or your own, it is the file that defines it and the version
-    of its package.
+    import. Of your own code and of plug-ins it is likewise the modules that define them and what those import from the
+    same package, or, outside an installed package, from the same folder. Of an installed package that names its
+    version, as scikit-learn, it is the file that defines the class and that version.
 
     Args:
         made: functions, classes, or objects, whose classes count.
@@ -50,20 +51,51 @@ def _compute_checksum(modules: frozenset[str], apart: str | None) -> str:
 @lru_cache(maxsize=1024)
 def _read_source(name: str) -> tuple[str, frozenset[str]]:
     """Return a checksum of what a module does, and the modules of this program that it imports, wherever it does."""
-    file = _find_file(name)
+    file, root = _find_file(name), _find_root(name)
     if file is None or file.suffix != ".py":  # none, or compiled
         return hashlib.sha256(file.read_bytes() if file else b"").hexdigest(), frozenset()
     tree, found = ast.parse(file.read_bytes()), set[str]()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module)
-            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = _resolve_import(name, node, is_package=file.name == "__init__.py")
+            found.update((base, *(f"{base}.{alias.name}".lstrip(".") for alias in node.names)))
         elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             node.body = [one for one in node.body if not _is_text(one)]
-    ours = frozenset(one for one in found if _is_ours(name) and _is_ours(one) and _find_file(one))
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), ours
+    near = frozenset(
+        one for one in found - {""} if root and _belongs_together(name, one, root) and _find_file(one, root)
+    )
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), near
+
+
+def _resolve_import(name: str, node: ast.ImportFrom, *, is_package: bool) -> str:
+    """Return the full name of the module that `from ... import` in a module names."""
+    if not node.level:
+        return node.module or ""
+    parts = name.split(".")
+    above = parts[: len(parts) - node.level + is_package]
+    return ".".join([*above, *([node.module] if node.module else [])])
+
+
+def _belongs_together(name: str, other: str, root: Path) -> bool:
+    """Return whether a module that `name` imports is code of the same author, which may be edited."""
+    if _is_within(other, name.partition(".")[0]):
+        return _is_ours(name) or not (_is_installed(root) and _find_release(name))
+    return not (_is_ours(name) or _is_ours(other) or _is_installed(root) or _find_release(other))
+
+
+def _is_installed(root: Path) -> bool:
+    """Return whether a folder holds installed packages, or the standard library."""
+    return bool({"site-packages", "dist-packages"} & {*root.parts}) or root == Path(ast.__file__).parent
+
+
+def _find_root(name: str) -> Path | None:
+    """Return the folder from which a module is imported; None where it has no file."""
+    if _is_ours(name):
+        return ROOT
+    file = _find_file(name)
+    return file and file.parents[name.count(".") + (file.name == "__init__.py")]
 
 
 def _is_text(statement: ast.stmt) -> bool:
@@ -80,12 +112,15 @@ def _is_within(name: str, package: str) -> bool:
     return f"{name}.".startswith(f"{package}.")
 
 
-def _find_file(name: str) -> Path | None:
-    """Return the file of a module; None where it has none, or is no module."""
+def _find_file(name: str, root: Path | None = None) -> Path | None:
+    """Return the file of a module, loaded or in the folder `root`; None where it has none, or is no module."""
     if not _is_ours(name):
-        place = getattr(sys.modules.get(name), "__file__", None)
-        return Path(place) if place and Path(place).is_file() else None
-    place = ROOT.joinpath(*name.split("."))
+        loaded = getattr(sys.modules.get(name), "__file__", None)
+        if loaded and Path(loaded).is_file():
+            return Path(loaded) if root is None or Path(loaded).is_relative_to(root) else None
+        if root is None:
+            return None
+    place = (root or ROOT).joinpath(*name.split("."))
     return next((file for file in (place.with_suffix(".py"), place / "__init__.py") if file.is_file()), None)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from socialcrawl import __version__
 from socialcrawl.crawls.collect.estimators.registry import check, make_estimator
+from socialcrawl.crawls.collect.strategies import ADDED
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.lab.code_checksum import compute_code_checksum
 from socialcrawl.lab.graphs.graph_folder import ARRAYS
@@ -66,7 +67,7 @@ class ReplayJob:
     @property
     def code(self) -> str:
         """A checksum of the source that decides its result."""
-        return _compute_code(self.setup.estimator, self.setup.start)
+        return _compute_code(self.setup.estimator, self.setup.start, self.setup.strategy)
 
 
 def compute_digest(graph: str) -> str:
@@ -160,13 +161,17 @@ def read_results(out: Path, columns: Sequence[str] | None = None, keys: Sequence
 
 
 @lru_cache(maxsize=256)
-def _compute_code(name: str, start: str | None) -> str:
-    """Return a checksum of the source of the loop and of one estimator, with those that it is made of."""
+def _compute_code(name: str, start: str | None, strategy: str) -> str:
+    """Return a checksum of the source of the loop, a strategy and one estimator, with those that it is made of."""
     loop = compute_code_checksum(simulate, check, apart=ESTIMATORS)
+    if ADDED.is_added(strategy):
+        loop += compute_code_checksum(ADDED.load(strategy))
     if name == "oracle":
         return loop  # it belongs to the laboratory
     made = make_estimator(name, seed=1, start=start)
-    return loop + compute_code_checksum(made, *(part for part in vars(made).values() if hasattr(part, "score")))
+    parts = [part for part in vars(made).values() if hasattr(part, "score")]
+    added = [part.made for part in parts if hasattr(part, "made")]
+    return loop + compute_code_checksum(made, *parts, *added)
 
 
 @lru_cache(maxsize=256)

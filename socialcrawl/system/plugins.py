@@ -178,6 +178,15 @@ def describe_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}".rstrip(":. ")
 
 
+def describe_place(error: BaseException, module: str) -> str:
+    """Return where code of the package of a module led to an error, as " (FILE, line 7)"; "": nowhere in it."""
+    home = module.partition(".")[0]
+    for frame, line in reversed([*walk_tb(error.__traceback__)]):
+        if home and str(frame.f_globals.get("__name__", "")).partition(".")[0] == home:
+            return f" ({Path(frame.f_code.co_filename).name}, line {line})"
+    return ""
+
+
 def explain_failure(error: BaseException) -> str:
     """Return a sentence about an error that code of a loaded plug-in raised, or that it led to; "" of other errors."""
     for frame, line in reversed([*walk_tb(error.__traceback__)]):

@@ -120,3 +120,38 @@ def test_the_release_of_a_library_counts(monkeypatch):
     monkeypatch.setattr(sklearn, "__version__", "0.1")
     assert compute_code_checksum(SGDRegressor()) != first
     code_checksum._compute_checksum.cache_clear()
+
+
+OWN = "from .weights import weigh\n\n\nclass Mine:\n    def score(self, graph, rows, n):\n        return weigh(rows)\n"
+
+
+def test_an_edit_of_what_an_estimator_or_strategy_of_ones_own_imports_replays_it(here):
+    """A package `own` with a chain of relative imports, and a loose file `pick.py` that imports one beside it."""
+    (here / "own").mkdir()
+    files = {
+        "own/__init__.py": "from own.model import Mine\n",
+        "own/model.py": OWN,
+        "own/weights.py": "from .factor import FACTOR\n\n\ndef weigh(rows):\n    return rows * FACTOR\n",
+        "own/factor.py": "FACTOR = 1.0\n",
+        "unused.py": "VALUE = 1\n",
+        "pick.py": (
+            "from helper import turn\n\n\nclass Last:\n    def pick(self, frontier, size, n):\n"
+            "        rows, scores = frontier.list_all(n)\n        return turn(rows)[:size], turn(scores)[:size]\n"
+        ),
+        "helper.py": "def turn(given):\n    return given[::-1]\n",
+    }
+    for name, source in files.items():
+        (here / name).write_text(source, "utf-8")
+    words = "simulate --estimator own:Mine --strategy pick:Last --seed-sets 1 --seed-size 3 --steps 25 --out out"
+
+    def count_replays():
+        return run(here, "-m", "socialcrawl", *words.split(), "--jobs", "1", "--graph", "G").splitlines()[-1].split()[0]
+
+    assert (count_replays(), count_replays()) == ("1", "0")
+    for name, old, new, replays in (
+        ("own/factor.py", "1.0", "-1.0", "1"),
+        ("helper.py", "given[::-1]", "given[:]", "1"),
+        ("unused.py", "1", "2", "0"),
+    ):
+        (here / name).write_text(files[name].replace(old, new), "utf-8")
+        assert count_replays() == replays, name

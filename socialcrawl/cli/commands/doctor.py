@@ -24,6 +24,7 @@ from socialcrawl.campaign.policies import load_policy
 from socialcrawl.campaign.settings import Settings, read
 from socialcrawl.campaign.token_locks import make_state_folder
 from socialcrawl.cli.single_requests import find_admitted, open_wire
+from socialcrawl.crawls.registry import kind_of
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import Credential, Grant, Page, Reply, ReplyKind, Request, format_time
 from socialcrawl.errors import SettingsError, SocialcrawlError, StoreError
@@ -100,6 +101,7 @@ def _make_checks(file: Path | None, *, offline: bool) -> Iterator[DoctorCheck]:
     try:
         settings = read(file)
         plan = make_plan(settings)
+        kind_of(settings).check(settings)
     except SettingsError as error:
         yield DoctorCheck(FAIL, "settings", str(error))
         return

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from socialcrawl.crawls.collect.estimators.base import Estimator, Floats, ScoreTerms
 from socialcrawl.errors import PluginError, SettingsError, SocialcrawlError
 from socialcrawl.graph.graph import CrawlGraph, Rows
-from socialcrawl.system.plugins import describe_error, find_call_fault
+from socialcrawl.system.plugins import describe_error, describe_place, find_call_fault
 
 METHODS = {
     "score": ("graph", "rows", "n"),
@@ -26,6 +26,8 @@ Result = TypeVar("Result")
 
 def find_estimator_fault(_name: str, found: Any) -> str:
     """Return what is wrong with the class of an estimator, as a predicate; "": nothing."""
+    if inspect.isclass(found) and getattr(found, "score", None) is Estimator.score:
+        return "has no method score(graph, rows, n) of its own"
     return find_class_fault(found, METHODS)
 
 
@@ -76,7 +78,8 @@ def call_guarded(what: str, method: str, call: Callable[..., Result], *given: An
     except SocialcrawlError:
         raise
     except Exception as error:
-        raise PluginError(f"{what} failed in {method}: {describe_error(error)}.") from error
+        place = describe_place(error, getattr(call, "__module__", ""))
+        raise PluginError(f"{what} failed in {method}: {describe_error(error)}{place}.") from error
 
 
 class AddedEstimator(Estimator):

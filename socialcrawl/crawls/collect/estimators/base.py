@@ -61,7 +61,7 @@ class Estimator(Protocol):
 
         Changes nothing.
         """
-        ...
+        raise NotImplementedError(f"{type(self).__name__} has no method score(graph, rows, n) of its own")
 
     def get_terms(self, n: int) -> ScoreTerms | None:
         """Return how `score` is made after `n` steps.

@@ -15,7 +15,7 @@ from socialcrawl.cli.choices import offer, offer_estimators
 from socialcrawl.cli.commands.installed_plugins import show_plugins
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
-from socialcrawl.crawls.collect.estimators.added import LOWEST, AddedEstimator
+from socialcrawl.crawls.collect.estimators.added import LOWEST, AddedEstimator, find_estimator_fault
 from socialcrawl.crawls.collect.estimators.base import Estimator, ScoreTerms
 from socialcrawl.crawls.collect.make import choose_policy, make_shadows
 from socialcrawl.crawls.collect.strategies import AddedStrategy, make_strategy
@@ -219,6 +219,7 @@ def test_what_an_added_estimator_raises_names_it_and_the_method():
     def fail(self, *given):
         raise KeyError("depht")
 
+    place = rf"test_added_estimators\.py, line {fail.__code__.co_firstlineno + 1}"
     graph, one = grown(), around(fail, learn=fail, sow=fail, note_fetched=fail, get_terms=fail)
     for method, given in {
         "score": (graph, graph.frontier(), 0),
@@ -227,8 +228,28 @@ def test_what_an_added_estimator_raises_names_it_and_the_method():
         "note_fetched": (graph, 0),
         "learn": (np.zeros((1, 8)), np.zeros(1)),
     }.items():
-        with pytest.raises(PluginError, match=rf"the estimator 'mine' failed in {method}: KeyError: 'depht'\."):
+        with pytest.raises(PluginError, match=rf"'mine' failed in {method}: KeyError: 'depht' \({place}\)\."):
             getattr(one, method)(*given)
+
+
+def test_an_unknown_column_is_named_with_the_nearest_one_and_the_line_that_asks():
+    one, graph = around(lambda self, graph, rows, n: graph.columns(("depth", "link"), rows)), grown()
+    said = (
+        r"ValueError: Unknown column 'link'\. Did you mean 'links'\?.*n_avg.* \(test_added_estimators\.py, line \d+\)"
+    )
+    with pytest.raises(PluginError, match=said):
+        one.score(graph, graph.frontier(), 0)
+
+
+def test_a_class_that_only_inherits_score_is_refused(others):
+    class Misspelt(Estimator):
+        def scores(self, graph, rows, n):
+            return rows
+
+    fault = "has no method score(graph, rows, n) of its own"
+    assert find_estimator_fault("mine", Misspelt) == fault
+    with pytest.raises(NotImplementedError, match="Misspelt has no method score"):
+        Misspelt().score(grown(), np.array([1]), 0)
 
 
 @pytest.mark.parametrize(
