@@ -115,7 +115,7 @@ show(
 # %% [markdown]
 # ## 4. Let it learn
 #
-# After each batch, `learn(x, y)` tells an estimator what it guessed about: `x` has the features as they were when the accounts were
+# After each step, `learn(x, y)` tells an estimator what it guessed about: `x` has the features as they were when the accounts were
 # picked, one row an account, and `y` their true relevance. This one fits a ridge regression on the logarithms of all eight
 # features, and begins like `nh-n-sum`.
 
