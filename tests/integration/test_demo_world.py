@@ -97,3 +97,13 @@ def test_on_posts_of_others_the_page_of_the_demo_has_no_names(tmp_path, monkeypa
     )
     assert best in said
     assert best not in check_page((tmp_path / "demo-report.html").read_text("utf-8")).text
+
+
+def test_a_demo_that_finds_nothing_leaves_no_page_of_the_demo_that_it_replaces(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for keyword, has_page in (("telescope", True), ("heat pump", False)):
+        shown = io.StringIO()
+        run_demo(DemoOptions(**{**OPTIONS, "steps": 2, "keyword": keyword}), Console(file=shown), as_json=False)
+        assert (tmp_path / "demo.db").exists()
+        assert (tmp_path / "demo-report.html").exists() == has_page
+        assert ("replaces demo.db" in shown.getvalue()) == (not has_page)

@@ -77,8 +77,8 @@ def run_demo(wanted: DemoOptions, console: Console, *, as_json: bool) -> int:
         with spawn(posts, *_make_mock_options(wanted, count)) as mock:
             if not quiet:
                 console.print(f"the mock X API answers at {mock.url}: {wanted.limit} requests per {wanted.window:g} s")
-            if wanted.database is None:
-                _remove_earlier(OWN)
+            if wanted.database is None and _remove_earlier(OWN) and not quiet:
+                console.print(f"replaces {OWN} and the page of an earlier demo")
             os.environ[settings.source.token_env or TOKEN_ENV] = secrets.token_urlsafe(24)
             live = settings.model_copy(update={"source": settings.source.model_copy(update={"base_url": mock.url})})
             wall, cpu = time.perf_counter(), time.process_time()
@@ -196,15 +196,15 @@ def _find_posts(folder: Path, wanted: DemoOptions, console: Console, *, quiet: b
     return posts, keyword
 
 
-def _remove_earlier(database: Path) -> None:
-    """Remove what an earlier demo left; anything else is left as it is.
+def _remove_earlier(database: Path) -> bool:
+    """Remove the database and the page of an earlier demo, and return whether there was one.
 
     Raises:
         SettingsError: the file is not the database of a demo.
         StoreError: another demo is using it.
     """
     if not database.exists():
-        return
+        return False
     lease = Lease(database, "demo")
     try:
         held = _find_campaigns(database)
@@ -212,6 +212,8 @@ def _remove_earlier(database: Path) -> None:
             raise SettingsError(f"{database} holds other campaigns ({', '.join(held)}): name another with --db.")
         for suffix in ("", "-wal", "-shm"):
             database.with_name(database.name + suffix).unlink(missing_ok=True)
+        database.with_name(f"{database.stem}-report.html").unlink(missing_ok=True)
+        return True
     finally:
         lease.release()
 

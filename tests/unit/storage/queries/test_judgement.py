@@ -270,7 +270,7 @@ def test_the_report_shows_who_would_have_guessed_best_where_somebody_looked_on(p
     assert [line[-2] for line in shown] == ["-"] * 4, "nine picks are too few to compare orders"
     assert [line[-3] for line in shown] == [f"{one.regret:.3f}" for one in found.estimators]
     assert f"an order by chance has a regret of {found.chance:.3f}" in told
-    ending = Ending(Stop("done", "done"), CampaignReport(summarize_campaign(store.connection), False, {}, found))
+    ending = Ending(Stop("done", "done"), CampaignReport(summarize_campaign(store.connection), False, found))
     guesses = json.loads(json.dumps(build_object(ending)))["guesses"]
     assert (guesses["picks"], guesses["estimators"][0]["regret"]) == (found.picks, found.estimators[0].regret)
     assert "guesses" not in build_object(replace(ending, report=replace(ending.report, judgement=None)))
