@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 
+from socialcrawl.api.argument_checks import FUNCTION, SWITCH, check_arguments, make_whole_rule
 from socialcrawl.api.dataset import Dataset, open_dataset
 from socialcrawl.api.foreground_run import Ending, run_to_end
 from socialcrawl.api.text_report import TextReport
@@ -172,6 +173,7 @@ class Campaign:
         text = render_text(lambda console: run_effects.show(console, plan, found))
         return TextReport(text, run_effects.build_object(plan, found))
 
+    @check_arguments(steps=make_whole_rule(1), on_progress=FUNCTION, accept_cost=SWITCH, change=SWITCH)
     def run(
         self,
         *,

@@ -6,6 +6,7 @@ from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from socialcrawl.api.argument_checks import check_arguments, make_whole_rule
 from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.arrow_batches import make_batch, make_schema
 from socialcrawl.exporters.columns import Column
@@ -57,6 +58,7 @@ class Table:
         for batch in self.batches(1_000):
             yield from batch.to_pylist()
 
+    @check_arguments(size=make_whole_rule(1))
     def batches(self, size: int = SIZE) -> Iterator["pa.RecordBatch"]:
         """Yield the rows as Arrow record batches, for tables that do not fit into memory.
 
@@ -67,8 +69,6 @@ class Table:
             SettingsError: the size is below 1.
             StoreError: the database cannot be read.
         """
-        if size < 1:
-            raise SettingsError(f"A batch of {size} rows: give 1 or more.")
         shapes = [Column(column.name, column.kind) for column in self.columns]  # type: ignore[arg-type]
         schema = make_schema(shapes)
         for rows in self._read(size):

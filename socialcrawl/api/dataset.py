@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 
 import orjson
 
+from socialcrawl.api.argument_checks import PATH, SWITCH, TEXT, check_arguments, make_whole_rule
 from socialcrawl.api.data_tables import Table, make_columns, make_query_table
 from socialcrawl.api.network import Network
 from socialcrawl.api.text_report import CampaignPage, TextReport
@@ -122,6 +123,7 @@ from campaign c order by c.id""",
 )
 
 
+@check_arguments(place=PATH)
 def open_dataset(place: "str | os.PathLike[str]") -> "Dataset":
     """Open a database for reading.
 
@@ -172,6 +174,7 @@ class Dataset:
         """Return a table with one row a campaign: what it found and what it cost."""
         return self._make_table("campaigns", CAMPAIGNS, {})
 
+    @check_arguments(on_topic=SWITCH, campaign=TEXT)
     def posts(self, *, on_topic: bool = False, campaign: str | None = None) -> Table:
         """Return the posts, oldest first.
 
@@ -185,6 +188,7 @@ class Dataset:
         number, _ = find_campaign(self._session.connection, campaign)
         return self._make_table("posts", POSTS, {"number": number, "on_topic": int(on_topic)})
 
+    @check_arguments(top=make_whole_rule(0), campaign=TEXT)
     def accounts(self, top: int | None = None, *, campaign: str | None = None) -> Table:
         """Return the accounts on topic that were read, the most relevant first.
 
@@ -198,6 +202,7 @@ class Dataset:
         _, name = find_campaign(self._session.connection, campaign)
         return self._make_table("accounts", ACCOUNTS, {"name": name, "top": 2**62 if top is None else top})
 
+    @check_arguments(campaign=TEXT)
     def score_curve(self, *, campaign: str | None = None) -> Table:
         """Return the relevance that a campaign had found after each step.
 
@@ -207,6 +212,7 @@ class Dataset:
         _, name = find_campaign(self._session.connection, campaign)
         return self._make_table("score_curve", SCORE_CURVE, {"name": name})
 
+    @check_arguments(on_topic=SWITCH, campaign=TEXT)
     def network(self, *, on_topic: bool = False, campaign: str | None = None) -> Network:
         """Return who mentions whom, as a campaign read it, without mentions of oneself.
 
@@ -220,6 +226,7 @@ class Dataset:
         number, name = find_campaign(self._session.connection, campaign)
         return Network(self._session, number, name, on_topic=on_topic)
 
+    @check_arguments(query=TEXT, timeout=TEXT)
     def sql(self, query: str, *, timeout: str = "30s") -> Table:
         """Return the answer to one SELECT, held in memory; docs/reference/schema.md has the tables and views.
 
@@ -234,6 +241,7 @@ class Dataset:
         with run_query(self._session.source, query, parse_seconds(timeout), time.monotonic) as (names, rows):
             return make_query_table(names, [*rows])
 
+    @check_arguments(campaign=TEXT, top=make_whole_rule(0))
     def report(self, *, campaign: str | None = None, top: int = 15) -> CampaignPage:
         """Return what a campaign found and what it took, as `socialcrawl report` shows it.
 
@@ -252,6 +260,7 @@ class Dataset:
             lambda with_texts: make_page(self._session.connection, found, now, with_texts=with_texts),
         )
 
+    @check_arguments(user=TEXT, campaign=TEXT, top=make_whole_rule(0))
     def explain(self, user: str, *, campaign: str | None = None, top: int = 10) -> TextReport:
         """Return why a campaign read an account or did not, as `socialcrawl explain` shows it.
 
@@ -269,6 +278,7 @@ class Dataset:
         text = render_text(lambda console: show_explanation(trace, console, top))
         return TextReport(text, collect_explanation(trace))
 
+    @check_arguments(campaign=TEXT)
     def datasheet(self, *, campaign: str | None = None) -> TextReport:
         """Return how the data came about, for publication, as an export writes it.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from socialcrawl.api.argument_checks import TEXT, check_arguments, make_whole_rule
 from socialcrawl.api.data_tables import Table, import_library, make_columns
 from socialcrawl.crawls.collect.estimators import Estimator
 from socialcrawl.crawls.collect.estimators.added import AddedEstimator, find_estimator_fault, make_object
@@ -195,6 +196,14 @@ class SimulationResult:
         return ax
 
 
+@check_arguments(
+    steps=make_whole_rule(1),
+    seeds=make_whole_rule(1),
+    seeds_per_set=make_whole_rule(1),
+    seed=make_whole_rule(0),
+    strategy=TEXT,
+    refresh_rate=make_whole_rule(1),
+)
 def simulate(
     graph: Graph,
     estimators: Sequence[str | Estimator | type[Estimator]],
@@ -221,7 +230,9 @@ def simulate(
     Raises:
         SettingsError: a name is not known, a number is out of range, or the graph has too few relevant accounts.
     """
-    if not estimators or isinstance(estimators, str):
+    if not isinstance(graph, Graph):
+        raise SettingsError("The first argument is a Graph: make one with Graph.from_posts, from_edges or read.")
+    if not isinstance(estimators, Sequence) or not estimators or isinstance(estimators, str):
         raise SettingsError("estimators are a list of names, classes or objects: name at least one.")
     sets = draw_seed_sets(graph.known, seeds, seeds_per_set, seed)
     curves: dict[str, NDArray[np.float64]] = {}

@@ -111,7 +111,7 @@ def test_a_run_that_may_cost_much_is_refused_until_it_is_accepted(tmp_path, monk
 
 
 def test_too_few_steps_are_refused(mock, tmp_path):
-    with pytest.raises(sc.SocialcrawlError, match="give 1 or more"):
+    with pytest.raises(sc.SocialcrawlError, match="1 or more"):
         make(mock, tmp_path).run(steps=0)
 
 

@@ -1,3 +1,4 @@
+import inspect
 import lzma
 import socket
 import sqlite3
@@ -107,7 +108,7 @@ def test_batches_hold_no_more_rows_than_asked_for(data):
     batches = list(data.posts().batches(7))
     assert {batch.num_rows for batch in batches[:-1]} == {7}
     assert pa.Table.from_batches(batches) == data.posts().to_arrow()
-    with pytest.raises(sc.SocialcrawlError, match="give 1 or more"):
+    with pytest.raises(sc.SocialcrawlError, match="1 or more"):
         next(data.posts().batches(0))
 
 
@@ -217,3 +218,40 @@ def test_an_empty_file_is_no_database_and_stays_empty(tmp_path):
     with pytest.raises(sc.SocialcrawlError, match=r"empty\.db"):
         sc.open(tmp_path / "empty.db")
     assert (tmp_path / "empty.db").read_bytes() == b""
+
+
+WRONG = [None, -1, 2, 2.5, 10**30, "a", "", b"a", True, [], {}, object()]
+
+
+@pytest.mark.parametrize(
+    "name", ["posts", "accounts", "score_curve", "network", "sql", "report", "explain", "datasheet"]
+)
+def test_a_wrong_argument_is_accepted_or_refused_with_a_sentence(data, name):
+    method, refused = getattr(data, name), 0
+    for parameter in inspect.signature(method).parameters:
+        for value in WRONG:
+            required = {"sql": {"query": "select 1"}, "explain": {"user": "someone"}}.get(name, {})
+            try:
+                method(**{**required, parameter: value})
+            except sc.SocialcrawlError:  # anything else fails the test
+                refused += 1
+    assert refused
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda data: data.accounts(top=-1), r"accounts\(top=-1\): give a whole number, 0 or more"),
+        (lambda data: data.accounts(top="a"), "give a whole number"),
+        (lambda data: data.posts(on_topic=2), r"posts\(on_topic=2\): give True or False"),
+        (lambda data: data.posts().batches("x"), r"batches\(size='x'\)"),
+        (lambda data: data.sql(5), r"sql\(query=5\): give a text"),
+        (lambda data: sc.open(None), r"place=None\): give a path"),
+        (lambda data: sc.simulate("x", ["bfs"], steps=1), "is a Graph"),
+        (lambda data: sc.simulate("x", ["bfs"], steps="10"), r"simulate\(steps='10'\)"),
+        (lambda data: sc.simulate("x", ["bfs"], steps=1, seeds=[1]), r"simulate\(seeds=\[1\]\)"),
+    ],
+)
+def test_a_wrong_argument_is_named_with_what_is_wanted(data, call, said):
+    with pytest.raises(sc.SocialcrawlError, match=said):
+        call(data)
