@@ -258,7 +258,7 @@ def test_policies_that_a_command_offers_are_those_that_it_takes():
     for names, known in ((STATIC, fixed_graphs.EXPANSIONS), (DYNAMIC, dynamic.EXPANSIONS)):
         for name in names:
             text = " ".join(done(name, "--help").split()).replace("- ", "-")
-            offered = re.search(r"--expansion TEXT Compare these only: ([^.]+)\.", text)[1]
+            offered = re.search(r"--expansion TEXT Compare only these: ([^.]+)\.", text)[1]
             assert sorted(offered.split(", ")) == sorted(known)
 
 
