@@ -9,8 +9,9 @@ from typing import Any
 
 __version__ = "0.1.0"
 __all__ = [
-    "Campaign", "CampaignEnding", "CampaignPage", "Dataset", "Estimator", "Graph", "Network", "RunProgress",
-    "SimulationResult", "SocialcrawlError", "Table", "TableColumn", "TextReport", "open", "simulate",
+    "Campaign", "CampaignEnding", "CampaignPage", "Dataset", "Estimator", "Graph", "Network", "PluginError",
+    "PostsFileError", "RunProgress", "SettingsError", "SimulationResult", "SocialcrawlError", "SourceError",
+    "StoreError", "Table", "TableColumn", "TextReport", "open", "simulate",
 ]  # fmt: skip
 
 _HOMES = {
@@ -28,7 +29,10 @@ _HOMES = {
     "Network": ("api.network", "Network"),
     "Table": ("api.data_tables", "Table"),
     "TableColumn": ("api.data_tables", "TableColumn"),
-    "SocialcrawlError": ("errors", "SocialcrawlError"),
+    **{
+        name: ("errors", name)
+        for name in ("PluginError", "PostsFileError", "SettingsError", "SocialcrawlError", "SourceError", "StoreError")
+    },
 }
 
 

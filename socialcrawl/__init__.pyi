@@ -12,10 +12,16 @@ from socialcrawl.api.network import Network as Network
 from socialcrawl.api.text_report import CampaignPage as CampaignPage
 from socialcrawl.api.text_report import TextReport as TextReport
 from socialcrawl.crawls.collect.estimators.base import Estimator as Estimator
+from socialcrawl.errors import PluginError as PluginError
+from socialcrawl.errors import PostsFileError as PostsFileError
+from socialcrawl.errors import SettingsError as SettingsError
 from socialcrawl.errors import SocialcrawlError as SocialcrawlError
+from socialcrawl.errors import SourceError as SourceError
+from socialcrawl.errors import StoreError as StoreError
 
 __version__: str
 __all__ = [
-    "Campaign", "CampaignEnding", "CampaignPage", "Dataset", "Estimator", "Graph", "Network", "RunProgress",
-    "SimulationResult", "SocialcrawlError", "Table", "TableColumn", "TextReport", "open", "simulate",
+    "Campaign", "CampaignEnding", "CampaignPage", "Dataset", "Estimator", "Graph", "Network", "PluginError",
+    "PostsFileError", "RunProgress", "SettingsError", "SimulationResult", "SocialcrawlError", "SourceError",
+    "StoreError", "Table", "TableColumn", "TextReport", "open", "simulate",
 ]  # fmt: skip

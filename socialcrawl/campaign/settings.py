@@ -300,6 +300,10 @@ def _validate(given: dict[str, Any], origin: str) -> Settings:
         raise SettingsError("\n".join(dict.fromkeys(_explain_error(error, origin)))) from error
 
 
+FROM_PYTHON = "Campaign"  # the origin of settings that a Python program gave
+NUMBERS = {"float_type": "20.0", "float_parsing": "20.0", "int_type": "300", "int_parsing": "300"}
+
+
 def _explain_error(error: ValidationError, origin: str) -> Iterator[str]:
     for problem in error.errors():
         place = [str(part) for part in problem["loc"] if not INSIDE.search(str(part))]
@@ -321,9 +325,15 @@ def _explain_error(error: ValidationError, origin: str) -> Iterator[str]:
         elif problem["type"] == "missing":
             yield f"{origin}: {where} is missing: `socialcrawl init` writes a file that has it."
         elif problem["type"] == "model_type" and len(place) == 1:
-            yield f"{origin}: {place[0]}{shown}: it is a table, so write [{place[0]}] and its keys below."
+            form = f"give its keys as a dict: {place[0]}={{...}}"
+            form = form if origin == FROM_PYTHON else f"it is a table, so write [{place[0]}] and its keys below"
+            yield f"{origin}: {place[0]}{shown}: {form}."
         else:
             message = problem["msg"].removeprefix("Value error, ")
+            if problem["type"] in NUMBERS and isinstance(problem["input"], str) and not hidden:
+                example = re.search(r"\d+(?:[.,]\d+)?", problem["input"])
+                number = example[0].replace(",", ".") if example else NUMBERS[problem["type"]]
+                message = f"a number without quotes is wanted: write {place[-1]} = {number}"
             if problem["type"] == "list_type" and isinstance(problem["input"], str) and not hidden:
                 message = f"a list is wanted: write {place[-1]} = {json.dumps([problem['input']], ensure_ascii=False)}"
             yield f"{origin}: {where}{shown}: {message[0].lower()}{message[1:].rstrip('.')}."
@@ -339,6 +349,16 @@ def _is_table(name: str) -> bool:
     return name in Settings.model_fields and isinstance(Settings.model_fields[name].default, Section)
 
 
+def _find_sections(key: str) -> list[str]:
+    """Return the sections of a campaign file that have a key."""
+    sections = ((name, type(field.default)) for name, field in Settings.model_fields.items())
+    return [
+        name
+        for name, section in sections
+        if issubclass(section, Section) and key in {field.alias or own for own, field in section.model_fields.items()}
+    ]
+
+
 def _suggest_key(place: list[str]) -> str:
     model: type[BaseModel] = Settings
     if len(place) > 1 and place[0] not in Settings.model_fields:  # the section of a kind that another package adds
@@ -348,6 +368,9 @@ def _suggest_key(place: list[str]) -> str:
             kind = next(field.annotation for name, field in model.model_fields.items() if part in (name, field.alias))
             (model,) = get_args(kind) or (kind,)
     known = [field.alias or name for name, field in model.model_fields.items()]
+    homes = _find_sections(place[-1])
+    if homes:
+        return f" It belongs under {' or '.join(f'[{name}]' for name in homes)}."
     nearest = get_close_matches(place[-1], known, 1)
     if nearest:
         return f" Did you mean {nearest[0]!r}?"

@@ -13,6 +13,7 @@ LONGEST_SHOWN = 120  # characters of a line that an error shows
 SECRET = re.compile(
     r"(?i)token|secret|passw|webhook|apprise|command|://|[A-Za-z0-9%_+/-]{20,}|[a-z2-7]{4}(-[a-z2-7]{4}){3}"
 )
+CURLED = re.compile("[\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019]")  # quotes of word processors
 DEEPEST = 100  # parts of a key in TOML: tomllib's memory grows with their square
 
 
@@ -90,7 +91,10 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def explain_toml_error(error: tomllib.TOMLDecodeError, path: Path) -> str:
-    """Return what is wrong in a file in TOML, and the line that is, without its value where that may be a secret."""
+    """Return what is wrong in a file in TOML, the line that is, and what to write instead.
+
+    A value that may be a secret is left out.
+    """
     text = str(error)
     try:
         lines = read_text(path, "utf-8-sig", MAX_TOML).splitlines()
@@ -102,7 +106,23 @@ def explain_toml_error(error: tomllib.TOMLDecodeError, path: Path) -> str:
     if SECRET.search(line):
         key = line.split("=")[0].strip()
         line = f"{key} = ..." if re.fullmatch(r"[a-z_.]{1,20}", key) and "=" in line else ""
-    return f"{text}: {line[:LONGEST_SHOWN]}" if line else text
+        return f"{text}: {line}" if line else text
+    return ". ".join([f"{text}: {line[:LONGEST_SHOWN]}" if line else text, *_advise_toml(text, line, lines)])
+
+
+def _advise_toml(message: str, line: str, lines: list[str]) -> list[str]:
+    """Return what to write instead of a wrong line, if that is known."""
+    if twice := re.match(r"Cannot declare \('([^']+)',\) twice", message):
+        first = next((n for n, one in enumerate(lines, 1) if one.strip().startswith(f"[{twice[1]}]")), None)
+        return [f"[{twice[1]}] is already in line {first}: change its keys there"] if first else []
+    if CURLED.search(line):
+        return [f"Write straight quotes: {CURLED.sub(chr(34), line)[:LONGEST_SHOWN]}"]
+    if number := re.fullmatch(r"([\w.-]+)\s*=\s*[$€£]?\s*(\d+)(?:[.,](\d+))?\s*(?:[$€£]|[A-Za-z]+)?", line):
+        key, whole, part = number.groups()
+        return [f"A number has no sign, unit or comma: write {key} = {whole}{f'.{part}' if part else ''}"]
+    if word := re.fullmatch(r"([\w.-]+)\s*=\s*([A-Za-z][\w -]*)", line):
+        return [f'A text stands in quotes: {word[1]} = "{word[2][:LONGEST_SHOWN]}"']
+    return []
 
 
 def read_toml(path: Path) -> dict[str, Any]:

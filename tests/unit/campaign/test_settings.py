@@ -7,10 +7,11 @@ from example_counts import many
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from socialcrawl.api.campaign_runs import Campaign
 from socialcrawl.campaign.plan import THREADS, make_plan
 from socialcrawl.campaign.policies import load_policy
 from socialcrawl.campaign.schedule import Schedule, parse_cron
-from socialcrawl.campaign.settings import Settings, check_settings, load_stored
+from socialcrawl.campaign.settings import Settings, check_settings, load_stored, read
 from socialcrawl.crawls.collect.make import make_shadows
 from socialcrawl.engine.model import parse_time
 from socialcrawl.errors import SettingsError
@@ -45,6 +46,40 @@ def test_what_is_not_said_has_a_default():
     assert (found.source.platform, found.source.base_url, found.source.vocabulary) == ("x", None, "tweet")
     assert (found.source.pages_per_user, found.source.timeout, found.source.keep_original) == (1, 30.0, False)
     assert (found.source.token_env, found.source.variable, found.limits.k) == (None, "X_BEARER_TOKEN", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("[notify]\nmax_money = 20.0", r"\[notify\] max_money is not a setting. It belongs under \[budget\]."),
+        ("[budget]\nsteps = 20", r"\[budget\] steps is not a setting. It belongs under \[crawl\]."),
+        ('[budget]\nmax_money = "20"', r"a number without quotes is wanted: write max_money = 20\."),
+        ('[budget]\nmax_money = "20,5 dollars"', r"a number without quotes is wanted: write max_money = 20\.5\."),
+        ('[budget]\nmax_money = "twenty"', r"a number without quotes is wanted: write max_money = 20\.0\."),
+        ('[crawl]\nsteps = "many"', r"a number without quotes is wanted: write steps = 300\."),
+        ("[budget]\nmax_money = $20", r"A number has no sign, unit or comma: write max_money = 20\."),
+        ("[budget]\nmax_money = 20,5", r"A number has no sign, unit or comma: write max_money = 20\.5\."),
+        ("[budget]\nmax_money = 20 dollars", r"A number has no sign, unit or comma: write max_money = 20\."),
+        ("[source]\nplatform = bluesky", r'A text stands in quotes: platform = "bluesky"\.'),
+        ("[seeds]\nusernames = [\u201cann\u201d]", r'Write straight quotes: usernames = \["ann"\]\.'),
+        (
+            "[seeds]\nmost = 5\n[crawl]\n[seeds]\nsearch = true",
+            r"\[seeds\] is already in line 5: change its keys there\.",
+        ),
+    ],
+)
+def test_a_mistake_in_a_campaign_file_is_answered_with_what_to_write(tmp_path, text, advice):
+    file = tmp_path / "a.toml"
+    file.write_text(f'name = "a"\ndatabase = "a.db"\n[topic]\nkeywords = ["x"]\n{text}\n', "utf-8")
+    with pytest.raises(SettingsError, match=advice):
+        read(file)
+
+
+def test_a_python_program_is_told_of_dicts_and_not_of_tables():
+    with pytest.raises(SettingsError, match=r"topic = 'moon': give its keys as a dict: topic=\{\.\.\.\}\."):
+        Campaign("a", topic="moon")
+    with pytest.raises(SettingsError, match=r"steps is not a setting. It belongs under \[crawl\]"):
+        Campaign("a", topic={"keywords": ["moon"]}, steps=3)
 
 
 def test_a_seed_that_was_forgotten_has_left_a_number_in_stored_settings():
