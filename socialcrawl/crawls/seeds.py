@@ -48,6 +48,7 @@ class Seeds:
         self.brought: set[Node] = set()  # accounts whose posts came from a file: they are not asked again
         self.asked: dict[Node, None] = {}
         self.missing: dict[Node, Unavailable] = {}
+        self.answered: set[Node] = set()  # searches that worked, whether or not they found anybody
         self.failures: dict[Node, int] = {}
 
     def __contains__(self, node: object) -> bool:
@@ -77,6 +78,8 @@ class Seeds:
                 self.queries.remove(pick.node)
             if outcome.missing:
                 self.missing[pick.node] = outcome.missing
+            else:
+                self.answered.add(pick.node)
             found = [Node(int(node)) for node in outcome.targets]
             self.authors.update(found)
             self._take_authors([node for node in found if not asked(node)])
@@ -135,6 +138,9 @@ class Seeds:
             )
         if self.missing:
             reasons, count = ", ".join(sorted({str(why) for why in self.missing.values()})), len(self.missing)
+            if self.answered:
+                seeds = f"none of the {count:,} seeds can be read" if count > 1 else "the seed cannot be read"
+                return f"the search found no posts, and {seeds} ({reasons}): use other keywords, or check the usernames"
             which = f"none of the {count:,} seeds and searches" if count > 1 else "neither a seed nor a search"
             return (
                 f"{which} can be read ({reasons}): check the usernames"

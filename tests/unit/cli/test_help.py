@@ -3,6 +3,8 @@
 import importlib
 import io
 import os
+import subprocess
+import sys
 from contextlib import redirect_stderr, redirect_stdout
 from types import SimpleNamespace
 from unittest.mock import patch
@@ -198,3 +200,11 @@ def test_the_old_and_the_new_name_of_an_option_are_refused_together():
         replace_old_names(["import"], ["a.csv", "--campaign=a.toml", "--db", "x.db"])
     assert replace_old_names(["report"], ["--campaign", "a"]) == ["--campaign", "a"]
     assert replace_old_names(["sql"], ["--debug", "--", "--debug"]) == ["--verbose", "--", "--debug"]
+
+
+def test_a_python_without_the_libraries_is_answered_with_a_sentence():
+    hidden = "import runpy, sys; sys.modules['typer'] = None; runpy.run_module('socialcrawl', run_name='__main__')"
+    found = subprocess.run([sys.executable, "-c", hidden], capture_output=True, text=True, check=False)
+    assert found.returncode == 1
+    assert found.stderr.startswith(f"typer is not installed for {sys.executable}: use the Python of the environment")
+    assert "Traceback" not in found.stderr

@@ -99,3 +99,14 @@ def test_nothing_to_start_from_is_said_with_a_remedy():
     by.absorb(by.choose(1, 0.0), [Outcome(0, Node(1), 0.0, missing="suspended")])
     assert "suspended" in by.choose(1, 0.0).why
     assert "usernames" in by.choose(1, 0.0).why
+
+
+def test_a_search_that_found_nothing_is_told_from_seeds_that_cannot_be_read():
+    by = Collect(Seeds([Node(-1)], [Node(3), Node(4)]), make_estimator("bfs", seed=1), None)
+    while not isinstance(batch := by.choose(9, 0.0), Stop):
+        missing = None if batch[0].act == "search" else "unknown"
+        by.absorb(batch, [Outcome(pick.n, pick.node, 0.0, missing=missing) for pick in batch])
+    assert batch.why == (
+        "the search found no posts, and none of the 2 seeds can be read (unknown): use other keywords, or check the "
+        "usernames"
+    )
