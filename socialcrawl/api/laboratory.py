@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -30,6 +31,14 @@ if TYPE_CHECKING:
 
 Location = str | os.PathLike[str]
 Values = Location | Mapping[str, float] | None
+COMPARED = {
+    "estimator": ("text", "name of the estimator"),
+    "mean": ("float", "mean score of the sets of seeds after the last step"),
+    "sd": ("float", "their standard deviation; missing for a single set"),
+    "lowest": ("float", "the lowest of them"),
+    "highest": ("float", "the highest of them"),
+    "seed_sets": ("int", "number of sets of seeds"),
+}
 SCORES = {
     "estimator": ("text", "name of the estimator"),
     "seed_set": ("int", "number of the set of seeds, from 0"),
@@ -136,7 +145,7 @@ class Graph:
         return f"<Graph: {self.known.size:,} accounts, {relevant:,} of them relevant, {self.known.links:,} links>"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SimulationResult:
     """The curves of replayed crawls.
 
@@ -147,26 +156,35 @@ class SimulationResult:
 
     curves: Mapping[str, NDArray[np.float64]]
 
+    def __repr__(self) -> str:
+        return (
+            f"<SimulationResult, mean score at the end: {', '.join(f'{row[0]} {row[1]:.1f}' for row in self._rank())}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return `compare` for a notebook."""
+        head = "".join(f"<th>{name}</th>" for name in COMPARED)
+        body = "".join(
+            f"<tr>{''.join(f'<td>{escape(_format_cell(cell))}</td>' for cell in row)}</tr>" for row in self._rank()
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
     def compare(self) -> Table:
-        """Return a table with one row an estimator: mean, standard deviation, lowest and highest score at the end."""
-        columns = {
-            "estimator": ("text", "name of the estimator"),
-            "mean": ("float", "mean score of the sets of seeds after the last step"),
-            "sd": ("float", "their standard deviation; missing for a single set"),
-            "lowest": ("float", "the lowest of them"),
-            "highest": ("float", "the highest of them"),
-            "seed_sets": ("int", "number of sets of seeds"),
-        }
+        """Return a table with one row per estimator: mean, standard deviation, lowest and highest score at the end."""
+        rows = self._rank()
+        return Table("comparison", make_columns(COMPARED), lambda size: _slice_rows(rows, size))
+
+    def _rank(self) -> list[tuple[str, float, float | None, float, float, int]]:
+        """Return the rows of `compare`, the best estimator first."""
         rows = []
         for name, curves in self.curves.items():
             last = curves[:, -1]
             spread = float(last.std(ddof=1)) if len(last) > 1 else None
             rows.append((name, float(last.mean()), spread, float(last.min()), float(last.max()), len(last)))
-        rows.sort(key=lambda row: (-row[1], row[0]))
-        return Table("comparison", make_columns(columns), lambda size: _slice_rows(rows, size))
+        return sorted(rows, key=lambda row: (-row[1], row[0]))
 
     def scores(self) -> Table:
-        """Return a table with one row an estimator, set of seeds and step."""
+        """Return a table with one row per estimator, set of seeds and step."""
         rows = [
             (name, number, step, float(score))
             for name, curves in self.curves.items()
@@ -266,6 +284,10 @@ def _make_maker(name: str, estimator: Estimator | type[Estimator], seed: int) ->
     if isinstance(estimator, type):
         return lambda: AddedEstimator(name, make_object(estimator, f"the estimator {name!r}", seed, {}))
     return lambda: AddedEstimator(name, deepcopy(estimator))
+
+
+def _format_cell(cell: str | float | None) -> str:
+    return "" if cell is None else f"{cell:.1f}" if isinstance(cell, float) else str(cell)
 
 
 def _slice_rows(rows: Sequence[Sequence[Any]], size: int) -> Iterator[Sequence[Sequence[Any]]]:

@@ -1,3 +1,5 @@
+from xml.etree import ElementTree as ET
+
 import matplotlib as mpl
 import networkx as nx
 import numpy as np
@@ -134,3 +136,14 @@ def test_an_estimator_that_fails_is_named():
 
     with pytest.raises(sc.SocialcrawlError, match=r"Failing.* failed in score.*no luck"):
         sc.simulate(sc.Graph.from_networkx(town()), [Failing], steps=3, seeds=1, seeds_per_set=2)
+
+
+def test_a_result_shows_its_comparison_and_no_arrays():
+    result = sc.SimulationResult({
+        "a<b": np.array([[1.0, 2.0], [3.0, 4.0]]), "best": np.array([[1.0, 9.0], [2.0, 9.5]])
+    })  # fmt: skip
+    assert repr(result) == "<SimulationResult, mean score at the end: best 9.2, a<b 3.0>"
+    page = ET.fromstring(result._repr_html_())
+    cells = [[cell.text for cell in row] for row in page.iter("tr")]
+    assert cells[0] == ["estimator", "mean", "sd", "lowest", "highest", "seed_sets"]
+    assert cells[1:] == [["best", "9.2", "0.4", "9.0", "9.5", "2"], ["a<b", "3.0", "1.4", "2.0", "4.0", "2"]]
