@@ -9,7 +9,7 @@ from math import log
 import numpy as np
 import pytest
 from example_counts import many
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as some
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import precision_recall_fscore_support
@@ -71,6 +71,7 @@ def test_vectors_are_scikit_learns_with_our_scores():
 
 @settings(deadline=None, max_examples=many(25))
 @given(some.integers(0, 10**6), some.integers(1, 9), some.none() | some.integers(1, 4), some.booleans())
+@example(281, 1, 2, True)
 def test_the_tree_says_what_scikit_learns_own_says(seed, leaf, depth, balanced):
     told = posts(80, seed, 0.3)
     learn, ask = told[:60], told[60:]
@@ -83,7 +84,9 @@ def test_the_tree_says_what_scikit_learns_own_says(seed, leaf, depth, balanced):
     asked = [count_words(text) for text, _ in told]
     shares = theirs.predict_proba(make_matrix(asked, tree.vocabulary))[:, 1]
     assert [tree.find_leaf(text).share for text in asked] == pytest.approx(shares.tolist())
-    assert [tree.hits(text) for text, _ in ask] == [int(share > 0.5) for share in shares[60:]]
+    # A share of one half is rounded to either side of it.
+    clear = [(text, share) for (text, _), share in zip(ask, shares[60:], strict=True) if abs(share - 0.5) > 1e-9]
+    assert [tree.hits(text) for text, _ in clear] == [int(share > 0.5) for _, share in clear]
     gains = {word: part for word, part, _ in tree.list_telling_words(99)}
     assert [gains.get(word, 0.0) for word in tree.vocabulary.idf] == pytest.approx(theirs.feature_importances_.tolist())
 
