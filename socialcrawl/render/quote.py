@@ -138,7 +138,8 @@ def _list_sentences(plan: Plan, found: Quote) -> Iterator[str]:
     if not found.lines:
         return
     yield from _describe_ranges(plan, found)
-    yield _describe_budgets(found)
+    if _find_refusal(plan) is None:
+        yield _describe_budgets(found)
     yield "Times are those of rate-limit windows; the probable total also counts the time until answers arrive."
     yield "Failed requests are retried and come on top, within the budget."
     if limit := plan.kind.limit_quote(settings):
@@ -216,6 +217,15 @@ def _explain_nothing(plan: Plan, found: Quote) -> str:
     return "The budget max_nodes is reached: raise it to continue." if more else "Nothing is left to do."
 
 
+def _find_refusal(plan: Plan) -> str | None:
+    """Return why a run will be refused: nothing limits its cost; None if it will not."""
+    try:
+        plan.guard()
+    except SettingsError as error:
+        return str(error)
+    return None
+
+
 def _list_warnings(plan: Plan, found: Quote) -> Iterator[str]:
     """Yield what a person should do something about, or expect."""
     closed = [line.endpoint for line in found.lines if not line.pace]
@@ -223,10 +233,8 @@ def _list_warnings(plan: Plan, found: Quote) -> Iterator[str]:
         yield f"No token of this campaign may request {', '.join(closed)}: name another under [source]."
     if found.typical.matches is not None and not sum(found.typical.matches) and not plan.usernames:
         yield "The searches find no posts to start from: use other keywords, or name usernames under [seeds]."
-    try:
-        plan.guard()
-    except SettingsError as error:
-        yield f"A run will be refused: {error}"
+    if refusal := _find_refusal(plan):
+        yield f"A run will be refused: {refusal}"
         return
     if found.reached is not None and found.reached.phase not in ("steps", "tests"):
         ends = f"{found.reached.budget} will probably be reached among the {found.reached.phase}, before the first step"
