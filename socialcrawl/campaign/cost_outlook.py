@@ -15,6 +15,7 @@ from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.database.health import has_tables, is_missing, open_existing
 from socialcrawl.storage.queries.statistics import count_done, count_stored, estimate_typical
+from socialcrawl.storage.queries.summary import list_campaigns
 
 HOUR = 3600.0  # seconds
 
@@ -57,6 +58,16 @@ def _open_readonly(plan: Plan, changed: Opened | None = None) -> Iterator[Opened
         return
     with open_existing(where) as connection:
         yield connection if has_tables(connection, where) else None
+
+
+def has_begun(plan: Plan) -> bool:
+    """Return whether a campaign is in its database; nothing is made or changed.
+
+    Raises:
+        StoreError: the database is not ours, or a newer program's.
+    """
+    with _open_readonly(plan) as connection:
+        return connection is not None and plan.settings.name in [name for _, name in list_campaigns(connection)]
 
 
 def _read_done(plan: Plan, connection: Opened) -> CampaignProgress:

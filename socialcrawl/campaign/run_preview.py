@@ -3,16 +3,14 @@
 from dataclasses import dataclass
 
 from socialcrawl.campaign.build import begin_or_change
-from socialcrawl.campaign.cost_outlook import make_campaign_quote
+from socialcrawl.campaign.cost_outlook import has_begun, make_campaign_quote
 from socialcrawl.campaign.plan import Plan
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.forecast.quote import Quote
 from socialcrawl.storage.change_state import SettingChange, list_changes, read_state
-from socialcrawl.storage.database.health import has_tables, is_missing, open_existing
 from socialcrawl.storage.database.lease import Lease
 from socialcrawl.storage.database.trial import open_trial
 from socialcrawl.storage.queries.statistics import list_new_starts
-from socialcrawl.storage.queries.summary import list_campaigns
 from socialcrawl.storage.retopic import TopicTotals
 
 
@@ -79,16 +77,3 @@ def preview_run(plan: Plan, *, change: bool) -> RunPreview:
             )
         finally:
             lease.release()
-
-
-def has_begun(plan: Plan) -> bool:
-    """Return whether a campaign is in its database; nothing is made or changed.
-
-    Raises:
-        StoreError: the database is not ours, or a newer program's.
-    """
-    where = plan.settings.database
-    if is_missing(where):
-        return False
-    with open_existing(where) as connection:
-        return has_tables(connection, where) and plan.settings.name in [name for _, name in list_campaigns(connection)]

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from socialcrawl.campaign.cost_outlook import read_progress
+from socialcrawl.campaign.cost_outlook import has_begun, read_progress
 from socialcrawl.campaign.plan import Plan
-from socialcrawl.campaign.run_preview import has_begun
 from socialcrawl.cli.single_requests import find_admitted, find_meters, open_wire
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import Grant, ReplyKind

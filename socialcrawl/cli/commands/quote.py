@@ -5,10 +5,9 @@ import sys
 
 from rich.console import Console
 
-from socialcrawl.campaign.cost_outlook import describe_excess_cost, make_campaign_quote, read_progress
+from socialcrawl.campaign.cost_outlook import describe_excess_cost, has_begun, make_campaign_quote, read_progress
 from socialcrawl.campaign.credentials import open_access
 from socialcrawl.campaign.plan import Plan, make_plan
-from socialcrawl.campaign.run_preview import has_begun
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.cli.post_counts import count_posts, count_searches_left
 from socialcrawl.cli.single_requests import find_meters
