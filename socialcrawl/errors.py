@@ -15,19 +15,51 @@ One bad account is not an error: it is an `Outcome` whose `missing` names the re
 
 
 class SocialcrawlError(Exception):
-    """The root of all failures that a person can fix; `str(error)` is one or two plain sentences."""
+    """The root of all failures that a person can fix; `str(error)` is one or two plain sentences.
+
+    Example:
+        >>> try:
+        ...     sc.open("missing.db")
+        ... except sc.SocialcrawlError as error:
+        ...     print(type(error).__name__)
+        StoreError
+    """
 
 
 class SettingsError(SocialcrawlError):
-    """A setting is missing, unknown or out of range; the message names file, key and remedy."""
+    """A setting is missing, unknown or out of range; the message names file, key and remedy.
+
+    Example:
+        >>> try:
+        ...     data.accounts(top=-1)
+        ... except sc.SettingsError as error:
+        ...     print(error)
+        accounts(top=-1): give a whole number, 0 or more (at most 1,000,000,000).
+    """
 
 
 class PostsFileError(SocialcrawlError):
-    """A file of posts is missing, unreadable or lacks a column; the message names file and column."""
+    """A file of posts is missing, unreadable or lacks a column; the message names file and column.
+
+    Example:
+        >>> try:
+        ...     sc.Graph.from_posts("missing.csv", keywords=["telescope"])
+        ... except sc.PostsFileError as error:
+        ...     print(error)
+        There is no file missing.csv. Give the path of a Parquet, CSV or JSON lines file.
+    """
 
 
 class StoreError(SocialcrawlError):
-    """The database cannot be opened or written; what was committed before is safe."""
+    """The database cannot be opened or written; what was committed before is safe.
+
+    Example:
+        >>> try:
+        ...     data.posts(campaign="sea")
+        ... except sc.StoreError as error:
+        ...     print(error)
+        There is no campaign 'sea' in this database; there are: sky.
+    """
 
 
 class HeldError(StoreError):
@@ -35,11 +67,31 @@ class HeldError(StoreError):
 
 
 class SourceError(SocialcrawlError):
-    """The platform refuses to answer in a way that asking again cannot fix."""
+    """The platform refuses to answer in a way that asking again cannot fix.
+
+    Example:
+        >>> try:
+        ...     ending = sc.Campaign.load("new.toml").run()
+        ... except sc.SourceError as error:  # such as a token that the platform refuses
+        ...     print(error)
+    """
 
 
 class PluginError(SocialcrawlError):
-    """What another package adds failed or broke its contract; the message names it, the method and the cause."""
+    """What another package adds failed or broke its contract; the message names it, the method and the cause.
+
+    Example:
+        >>> class Broken(sc.Estimator):
+        ...     name = "broken"
+        ...
+        ...     def score(self, graph, rows, n):
+        ...         return [1.0, 2.0, 3.0]
+        >>> try:
+        ...     sc.simulate(graph, [Broken()], steps=3, seeds=1, seeds_per_set=1)
+        ... except sc.PluginError as error:
+        ...     print(error)
+        the estimator 'broken' returned from score a list of shape (3,), where 1 numbers are needed.
+    """
 
 
 class MockError(SocialcrawlError):

@@ -46,6 +46,18 @@ class RunProgress:
         seconds_left: the 95 % range of the seconds to the last step; None while too little is known.
         waiting: what the run waits for; None while it can send requests.
         text: the same as a line for people.
+
+    Example:
+        >>> seen = []
+        >>> ending = sc.Campaign.load("new.toml").run(on_progress=seen.append)
+        >>> seen[-1].steps, seen[-1].planned_steps, seen[-1].posts, seen[-1].waiting
+        (4, 4, 7, None)
+        >>> seen[-1].campaign, seen[-1].requests, seen[-1].seconds_left
+        ('sky', 7, (0.0, 0.0))
+        >>> f"{seen[-1].dollars:.2f}"
+        '0.06'
+        >>> seen[-1].text.startswith("steps 4 of 4")
+        True
     """
 
     campaign: str
@@ -67,11 +79,20 @@ class CampaignEnding:
         why: the reason, in a sentence.
         until: when it can go on, as an ISO time in UTC; None where that is not known.
         report: what the campaign has found and what it took.
+
+    Example:
+        >>> ending = sc.Campaign.load("new.toml").run(steps=2)
+        >>> ending
+        <CampaignEnding done: the limit of 2 steps is reached>
+        >>> ending.state, ending.until
+        ('done', None)
+        >>> ending.report.to_dict()["accounts_on_topic"]
+        3
     """
 
     def __init__(self, ending: Ending) -> None:
         reason = ending.reason
-        self.state, self.why = ending.state, reason.why
+        self.state, self.why = str(ending.state), reason.why
         self.until = None if reason.until is None else format_time(reason.until)
         self.report = TextReport(
             render_text(lambda console: show(console, ending.report)), collect_values(ending.report)
@@ -98,7 +119,7 @@ class Campaign:
         SettingsError: with one line for each key that is wrong.
 
     Example:
-        >>> campaign = Campaign(name="sky", topic={"keywords": ["telescope"]}, source={"platform": "bluesky"})
+        >>> campaign = sc.Campaign(name="sky", topic={"keywords": ["telescope"]}, source={"platform": "bluesky"})
         >>> campaign.settings["topic"]["keywords"]
         ['telescope']
     """
@@ -112,6 +133,11 @@ class Campaign:
 
         Raises:
             SettingsError: the file is missing or no TOML, or a key is unknown or out of range.
+
+        Example:
+            >>> campaign = sc.Campaign.load("example.toml")
+            >>> campaign.name, campaign.database
+            ('sky', 'example.db')
         """
         made = cls.__new__(cls)
         made._settings = campaign_settings.read(Path(path))  # noqa: SLF001 (of an object of this class)
@@ -140,6 +166,11 @@ class Campaign:
 
         Raises:
             StoreError: the campaign has not run yet.
+
+        Example:
+            >>> with sc.Campaign.load("example.toml").open() as data:
+            ...     print(data.campaigns)
+            ['sky']
         """
         return open_dataset(self.database)
 
@@ -149,6 +180,11 @@ class Campaign:
         Raises:
             SettingsError: the settings contradict each other.
             StoreError: its database cannot be read.
+
+        Example:
+            >>> quote = sc.Campaign.load("new.toml").quote()
+            >>> quote.to_dict()["at_most"]["requests"]
+            11
         """
         plan = make_plan(self._settings)
         found = make_campaign_quote(plan)
@@ -167,6 +203,11 @@ class Campaign:
         Raises:
             SettingsError: the run would be refused, as it would without `change` for a changed topic.
             StoreError: the database cannot be used, or another process runs this campaign.
+
+        Example:
+            >>> preview = sc.Campaign.load("new.toml").preview(steps=2)
+            >>> print(preview.text.splitlines()[0])
+            The campaign 'sky' has not begun. Its first run would need:
         """
         plan = make_plan(self._settings.limit_steps(steps))
         found = preview_run(plan, change=change)
@@ -198,6 +239,13 @@ class Campaign:
         Raises:
             SettingsError: a token is missing, a live host has no budget, or it may cost more than `confirm_above`.
             StoreError: the database cannot be used, or another process runs this campaign.
+
+        Example:
+            >>> campaign = sc.Campaign.load("new.toml")
+            >>> campaign.run(steps=2).why
+            'the limit of 2 steps is reached'
+            >>> campaign.run().why  # the other steps of the file
+            'the limit of 4 steps is reached'
         """
         settings = self._settings.limit_steps(steps)
         plan = make_plan(settings)

@@ -30,6 +30,11 @@ class TableColumn(NamedTuple):
         name: its name, which stays the same from version to version.
         kind: text, int, float, bool, time (UTC, microseconds) or list (of texts). Ids are text.
         meaning: what its cells say.
+
+    Example:
+        >>> column = data.accounts().columns[4]
+        >>> column.name, column.kind, column.meaning
+        ('relevance', 'float', 'beta = 1 + ln(occurrences); in a sample 1: on topic')
     """
 
     name: str
@@ -45,7 +50,15 @@ class Table:
         columns: its columns, in order.
 
     Example:
-        >>> data.posts(on_topic=True).to_pandas()  # doctest: +SKIP
+        >>> table = data.accounts(top=2)
+        >>> table.to_pandas()[["place", "account", "relevance"]]
+           place account  relevance
+        0      1    dora   2.098612
+        1      2     ann   1.693147
+        >>> [row["account"] for row in table]
+        ['dora', 'ann']
+        >>> table.name, len(table.columns)
+        ('accounts', 11)
     """
 
     def __init__(self, name: str, columns: Sequence[TableColumn], read: Reader) -> None:
@@ -68,6 +81,10 @@ class Table:
         Raises:
             SettingsError: the size is below 1.
             StoreError: the database cannot be read.
+
+        Example:
+            >>> [batch.num_rows for batch in data.posts().batches(size=3)]
+            [3, 3, 1]
         """
         shapes = [Column(column.name, column.kind) for column in self.columns]  # type: ignore[arg-type]
         schema = make_schema(shapes)
@@ -75,7 +92,12 @@ class Table:
             yield make_batch(shapes, schema, rows)
 
     def to_arrow(self) -> "pa.Table":
-        """Return all rows as an Arrow table."""
+        """Return all rows as an Arrow table.
+
+        Example:
+            >>> data.accounts().to_arrow().num_rows
+            5
+        """
         import pyarrow as pa  # noqa: PLC0415
 
         shapes = [Column(column.name, column.kind) for column in self.columns]  # type: ignore[arg-type]
@@ -86,6 +108,12 @@ class Table:
 
         Raises:
             SettingsError: pandas is not installed.
+
+        Example:
+            >>> data.posts(on_topic=True).to_pandas()[["author", "text"]].head(2)
+              author                                         text
+            0    ann  The telescope saw Saturn tonight @ben @cleo
+            1    ann             A telescope and a clear sky @ben
         """
         pandas = import_library("pandas")
         import pyarrow as pa  # noqa: PLC0415
@@ -99,6 +127,10 @@ class Table:
 
         Raises:
             SettingsError: polars is not installed.
+
+        Example:
+            >>> data.accounts(top=2).to_polars()["account"].to_list()
+            ['dora', 'ann']
         """
         frame: pl.DataFrame = import_library("polars").from_arrow(self.to_arrow())
         return frame

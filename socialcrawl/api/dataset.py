@@ -136,6 +136,11 @@ def open_dataset(place: "str | os.PathLike[str]") -> "Dataset":
 
     Raises:
         StoreError: it is not there, is no database of socialcrawl, or is an older version's on a server.
+
+    Example:
+        >>> with sc.open("example.db") as data:
+        ...     print(data.campaigns)
+        ['sky']
     """
     return Dataset(parse_address(os.fspath(place)) if isinstance(place, str) else Path(place))
 
@@ -145,6 +150,14 @@ class Dataset:
 
     Use it in a `with` statement, or close it: afterwards, it and its tables raise an error. Where a method takes a
     `campaign`, None stands for the newest.
+
+    Example:
+        >>> data = sc.open("example.db")
+        >>> data
+        <Dataset example.db>
+        >>> data.campaigns
+        ['sky']
+        >>> data.close()
     """
 
     def __init__(self, place: DatabaseAddress) -> None:
@@ -171,7 +184,13 @@ class Dataset:
         return [name for _, name in list_campaigns(self._session.connection)]
 
     def list_campaigns(self) -> Table:
-        """Return a table with one row a campaign: what it found and what it cost."""
+        """Return a table with one row a campaign: what it found and what it cost.
+
+        Example:
+            >>> data.list_campaigns().to_pandas()[["campaign", "platform", "accounts_read"]]
+              campaign platform  accounts_read
+            0      sky        x              6
+        """
         return self._make_table("campaigns", CAMPAIGNS, {})
 
     @check_arguments(on_topic=SWITCH, campaign=TEXT)
@@ -184,6 +203,13 @@ class Dataset:
 
         Raises:
             StoreError: there is no such campaign.
+
+        Example:
+            >>> data.posts(on_topic=True).to_pandas()[["author", "occurrences"]].head(3)
+              author  occurrences
+            0    ann            1
+            1    ann            1
+            2    ben            1
         """
         number, _ = find_campaign(self._session.connection, campaign)
         return self._make_table("posts", POSTS, {"number": number, "on_topic": int(on_topic)})
@@ -198,6 +224,12 @@ class Dataset:
 
         Raises:
             StoreError: there is no such campaign.
+
+        Example:
+            >>> data.accounts(top=2).to_pandas()[["account", "relevance", "posts"]]
+              account  relevance  posts
+            0    dora   2.098612      1
+            1     ann   1.693147      2
         """
         _, name = find_campaign(self._session.connection, campaign)
         return self._make_table("accounts", ACCOUNTS, {"name": name, "top": 2**62 if top is None else top})
@@ -208,6 +240,14 @@ class Dataset:
 
         Raises:
             StoreError: there is no such campaign.
+
+        Example:
+            >>> data.score_curve().to_pandas()[["step", "account", "relevance"]]
+               step account  relevance
+            0     1     ben   1.000000
+            1     2    dora   3.098612
+            2     3     fay   4.098612
+            3     4    hana   5.098612
         """
         _, name = find_campaign(self._session.connection, campaign)
         return self._make_table("score_curve", SCORE_CURVE, {"name": name})
@@ -222,6 +262,17 @@ class Dataset:
 
         Raises:
             StoreError: there is no such campaign.
+
+        Example:
+            >>> data.network(on_topic=True).to_pandas()[["source", "target", "posts"]]
+              source target  posts
+            0    ann   cleo      1
+            1    ann    ben      2
+            2    ben   dora      1
+            3   dora    ann      1
+            4   dora    fay      1
+            5    fay   hana      1
+            6   hana    fay      1
         """
         number, name = find_campaign(self._session.connection, campaign)
         return Network(self._session, number, name, on_topic=on_topic)
@@ -236,6 +287,11 @@ class Dataset:
 
         Raises:
             StoreError: the query is wrong, would change something, or takes too long.
+
+        Example:
+            >>> data.sql("select lang, count(*) as posts from post group by lang").to_pandas()
+              lang  posts
+            0   en      7
         """
         self._session.check_open()
         with run_query(self._session.source, query, parse_seconds(timeout), time.monotonic) as (names, rows):
@@ -251,14 +307,23 @@ class Dataset:
 
         Raises:
             StoreError: there is no such campaign.
+
+        Example:
+            >>> report = data.report(top=3)
+            >>> print(report.text.splitlines()[2].strip())
+            topic              telescope
+            >>> report.to_dict()["accounts_on_topic"]
+            5
         """
         now = SystemClock().now()
-        found = read_report(self._session.connection, campaign, ReportRequest(top, now))
-        return CampaignPage(
-            render_text(lambda console: show(console, found)),
-            collect_values(found),
-            lambda with_texts: make_page(self._session.connection, found, now, with_texts=with_texts),
-        )
+        with self._session.open_reader() as connection:
+            found = read_report(connection, campaign, ReportRequest(top, now))
+
+        def render(with_texts: bool) -> str:  # noqa: FBT001 (the page calls it)
+            with self._session.open_reader() as connection:
+                return make_page(connection, found, now, with_texts=with_texts)
+
+        return CampaignPage(render_text(lambda console: show(console, found)), collect_values(found), render)
 
     @check_arguments(user=TEXT, campaign=TEXT, top=make_whole_rule(0))
     def explain(self, user: str, *, campaign: str | None = None, top: int = 10) -> TextReport:
@@ -273,8 +338,13 @@ class Dataset:
 
         Raises:
             StoreError: there is no such campaign.
+
+        Example:
+            >>> print(data.explain("dora").text.splitlines()[0])
+            @dora in the campaign sky
         """
-        trace = explain(CampaignTraces(self._session.connection), user, campaign)
+        with self._session.open_reader() as connection:
+            trace = explain(CampaignTraces(connection), user, campaign)
         text = render_text(lambda console: show_explanation(trace, console, top))
         return TextReport(text, collect_explanation(trace))
 
@@ -284,8 +354,12 @@ class Dataset:
 
         Raises:
             StoreError: there is no such campaign.
+
+        Example:
+            >>> print(data.datasheet().text.splitlines()[0])
+            # Datasheet: sky
         """
-        with open_selection(self._session.connection, campaign) as choice:
+        with self._session.open_reader() as connection, open_selection(connection, campaign) as choice:
             values = make_datasheet(choice, None, SystemClock().now())
         return TextReport(render_page({**values, "files": []}), values)
 

@@ -54,6 +54,13 @@ class Graph:
 
     Attributes:
         known: its arrays; see `socialcrawl.graph.known_graph.KnownGraph`.
+
+    Example:
+        >>> graph = sc.Graph.from_posts("posts.csv", keywords=["telescope"])
+        >>> graph
+        <Graph: 8 accounts, 5 of them relevant, 9 links>
+        >>> graph.known.names
+        ['ann', 'ben', 'cleo', 'dora', 'emil', 'fay', 'gus', 'hana']
     """
 
     def __init__(self, known: KnownGraph) -> None:
@@ -65,6 +72,11 @@ class Graph:
 
         Raises:
             SettingsError: it cannot be read.
+
+        Example:
+            >>> graph.write("read-example")
+            >>> sc.Graph.read("read-example")
+            <Graph: 8 accounts, 5 of them relevant, 9 links>
         """
         return cls(graphs.read(Path(path)))
 
@@ -79,6 +91,10 @@ class Graph:
         Raises:
             PostsFileError: the file cannot be read.
             SettingsError: a keyword is not usable.
+
+        Example:
+            >>> sc.Graph.from_posts("posts.csv", keywords=["telescope"])
+            <Graph: 8 accounts, 5 of them relevant, 9 links>
         """
         if isinstance(keywords, str):
             raise SettingsError(f"keywords are a list: write [{keywords!r}].")
@@ -95,6 +111,10 @@ class Graph:
 
         Raises:
             SettingsError: a file cannot be read, or a number is out of range.
+
+        Example:
+            >>> sc.Graph.from_edges([("ann", "ben"), ("ben", "cleo", 2.0)], {"ann": 1.0})
+            <Graph: 3 accounts, 1 of them relevant, 2 links>
         """
         given = values if values is None or isinstance(values, Mapping) else Path(values)
         if isinstance(edges, str | os.PathLike):
@@ -116,6 +136,11 @@ class Graph:
 
         Raises:
             SettingsError: a number is negative or not finite, or two nodes have the same name.
+
+        Example:
+            >>> import networkx as nx
+            >>> sc.Graph.from_networkx(nx.path_graph(4))
+            <Graph: 4 accounts, 0 of them relevant, 6 links>
         """
         names = [str(node) for node in graph.nodes]
         if len(set(names)) < len(names):
@@ -137,7 +162,11 @@ class Graph:
         return cls(graphs.check_graph(KnownGraph(indptr, indices, sums, np.array(values, np.float64), list(names))))
 
     def write(self, folder: Location) -> None:
-        """Write the graph into a new folder, as `socialcrawl simulate --graph` reads it."""
+        """Write the graph into a new folder, as `socialcrawl simulate --graph` reads it.
+
+        Example:
+            >>> graph.write("graph")  # then: socialcrawl simulate --graph graph
+        """
         graphs.write(self.known, Path(folder))
 
     def __repr__(self) -> str:
@@ -152,6 +181,13 @@ class SimulationResult:
     Attributes:
         curves: float64[sets of seeds, steps] by estimator: the score after each step, without the seeds'; where no
             account was left to read, it stays as it was.
+
+    Example:
+        >>> result = sc.simulate(graph, ["oracle", "bfs"], steps=3, seeds=2, seeds_per_set=1)
+        >>> result
+        <SimulationResult, mean score at the end: oracle 2.5, bfs 2.0>
+        >>> result.curves["oracle"].shape
+        (2, 3)
     """
 
     curves: Mapping[str, NDArray[np.float64]]
@@ -170,7 +206,15 @@ class SimulationResult:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
     def compare(self) -> Table:
-        """Return a table with one row per estimator: mean, standard deviation, lowest and highest score at the end."""
+        """Return a table with one row per estimator: mean, standard deviation, lowest and highest score at the end.
+
+        Example:
+            >>> result = sc.simulate(graph, ["oracle", "bfs"], steps=3, seeds=2, seeds_per_set=1)
+            >>> result.compare().to_pandas()[["estimator", "mean", "seed_sets"]]
+              estimator      mean  seed_sets
+            0    oracle  2.549306          2
+            1       bfs  2.049306          2
+        """
         rows = self._rank()
         return Table("comparison", make_columns(COMPARED), lambda size: _slice_rows(rows, size))
 
@@ -184,7 +228,16 @@ class SimulationResult:
         return sorted(rows, key=lambda row: (-row[1], row[0]))
 
     def scores(self) -> Table:
-        """Return a table with one row per estimator, set of seeds and step."""
+        """Return a table with one row per estimator, set of seeds and step.
+
+        Example:
+            >>> result = sc.simulate(graph, ["oracle"], steps=3, seeds=1, seeds_per_set=1)
+            >>> result.scores().to_pandas()
+              estimator  seed_set  step  score
+            0    oracle         0     1    1.0
+            1    oracle         0     2    1.0
+            2    oracle         0     3    1.0
+        """
         rows = [
             (name, number, step, float(score))
             for name, curves in self.curves.items()
@@ -198,6 +251,10 @@ class SimulationResult:
 
         Args:
             ax: matplotlib axes to draw on; None: new ones.
+
+        Example:
+            >>> axes = sc.simulate(graph, ["bfs"], steps=3, seeds=2, seeds_per_set=1).plot()
+            >>> axes.figure.savefig("curves.png")
         """
         if ax is None:
             ax = import_library("matplotlib.pyplot").subplots()[1]
@@ -247,6 +304,10 @@ def simulate(
 
     Raises:
         SettingsError: a name is not known, a number is out of range, or the graph has too few relevant accounts.
+
+    Example:
+        >>> sc.simulate(graph, ["oracle", "bfs"], steps=3, seeds=2, seeds_per_set=1)
+        <SimulationResult, mean score at the end: oracle 2.5, bfs 2.0>
     """
     if not isinstance(graph, Graph):
         raise SettingsError("The first argument is a Graph: make one with Graph.from_posts, from_edges or read.")

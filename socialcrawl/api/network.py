@@ -46,6 +46,13 @@ class Network:
     Attributes:
         nodes: a table of the accounts.
         edges: a table of who mentions whom.
+
+    Example:
+        >>> network = data.network()
+        >>> [node["account"] for node in network.nodes if node["relevance"]]
+        ['ann', 'ben', 'dora', 'fay', 'hana']
+        >>> len(network.edges.to_arrow())
+        8
     """
 
     def __init__(self, session: ReadSession, number: int, name: str, *, on_topic: bool) -> None:
@@ -56,7 +63,14 @@ class Network:
         self.edges = Table("edges", make_columns(EDGE_COLUMNS), self._read_edges)
 
     def to_pandas(self) -> "pd.DataFrame":
-        """Return the edges as a pandas data frame."""
+        """Return the edges as a pandas data frame.
+
+        Example:
+            >>> data.network().to_pandas()[["source", "target", "posts"]].head(2)
+              source target  posts
+            0    ann   cleo      1
+            1    ann    ben      2
+        """
         return self.edges.to_pandas()
 
     def to_networkx(self) -> "nx.DiGraph[str]":
@@ -64,6 +78,10 @@ class Network:
 
         Nodes have the attributes account_id, collected, relevance and occurrences; edges weight (posts), alpha,
         first_at and last_at. What is unknown is left out, as GEXF and GraphML have no missing values.
+
+        Example:
+            >>> print(data.network().to_networkx())
+            DiGraph with 7 nodes and 8 edges
         """
         graph = import_library("networkx").DiGraph()
         for node in self.nodes:
@@ -73,7 +91,12 @@ class Network:
         return graph
 
     def to_igraph(self) -> "igraph.Graph":
-        """Return a directed igraph `Graph`, whose vertices and edges have the columns of `nodes` and `edges`."""
+        """Return a directed igraph `Graph`, whose vertices and edges have the columns of `nodes` and `edges`.
+
+        Example:
+            >>> data.network().to_igraph().vs["name"][:3]
+            ['ann', 'cleo', 'ben']
+        """
         nodes, edges = list(self.nodes), list(self.edges)
         graph = import_library("igraph").Graph(directed=True)
         place = {node["account"]: number for number, node in enumerate(nodes)}

@@ -16,6 +16,15 @@ class TextReport:
 
     Attributes:
         text: what the command prints.
+
+    Example:
+        >>> quote = sc.Campaign.load("new.toml").quote()
+        >>> print(quote.text.splitlines()[0].strip())
+        At most
+        >>> sorted(quote.to_dict())[:3]
+        ['allowed', 'at_most', 'began']
+        >>> len(quote.to_json()) > 100
+        True
     """
 
     def __init__(self, text: str, values: Mapping[str, Any]) -> None:
@@ -46,6 +55,12 @@ class CampaignPage(TextReport):
     Attributes:
         text: what the command prints.
         values: the figures, as plain values of JSON.
+
+    Example:
+        >>> report = data.report()
+        >>> report.to_dict()["posts_on_topic"]
+        6
+        >>> report.to_html("report.html")
     """
 
     def __init__(self, text: str, values: Mapping[str, Any], make_page: Callable[[bool], str]) -> None:

@@ -4,11 +4,13 @@ import ast
 import doctest
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from api_examples import open_example_world
 
 import socialcrawl as sc
 from socialcrawl.api import dataset, network
@@ -88,11 +90,33 @@ def test_a_name_that_does_not_exist_is_an_attribute_error_and_all_names_are_list
     assert set(sc.__all__) <= set(dir(sc))
 
 
-@pytest.mark.parametrize("module", sorted(path.stem for path in (ROOT / "socialcrawl/api").glob("*.py")))
-def test_the_examples_in_docstrings_run(module, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    place = "socialcrawl.api" if module == "__init__" else f"socialcrawl.api.{module}"
-    assert doctest.testmod(importlib.import_module(place)).failed == 0
+def find_examples(name):
+    """The examples of a public name: of its docstring and, for a class, of the docstrings of its members."""
+    return [test for test in doctest.DocTestFinder().find(getattr(sc, name), name, module=False) if test.examples]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    with open_example_world(tmp_path_factory.mktemp("examples")) as names:
+        yield names
+
+
+@pytest.mark.parametrize("name", sorted(sc.__all__))
+def test_the_examples_in_docstrings_run(name, world, capsys):
+    for test in find_examples(name):
+        Path("new.db").unlink(missing_ok=True)
+        test.globs = dict(world)
+        assert doctest.DocTestRunner().run(test).failed == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", sorted(sc.__all__))
+def test_every_public_name_has_an_example_that_uses_each_of_its_methods(name):
+    source = "\n".join(example.source for test in find_examples(name) for example in test.examples)
+    assert source, f"{name} has no example"
+    one = getattr(sc, name)
+    members = [member for member in vars(one) if not member.startswith("_")] if inspect.isclass(one) else []
+    missing = [member for member in members if not re.search(rf"\b{member}\b", source)]
+    assert not missing, f"no example of {name} uses {missing}"
 
 
 def test_no_heavy_library_is_loaded_before_it_is_used():

@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Iterator
+from textwrap import dedent
 from typing import Any
 
 import socialcrawl
@@ -26,6 +27,10 @@ with sc.open("astronomy.db") as data:
 ```
 
 The database `astronomy.db` is one that a campaign has filled, such as `demo.db` of `socialcrawl demo`.
+
+The examples below run in the tests. In them, `data` is `sc.open("example.db")`, the database of a small campaign of
+eight accounts; `graph` is the graph of its posts, which are in `posts.csv`; and `new.toml` is the file of a campaign
+that has not run yet.
 """
 TABLES = {
     "Dataset.posts": dataset.POSTS,
@@ -71,9 +76,10 @@ def _render_signature(title: str, function: Any) -> Iterator[str]:
 
 
 def _render_docstring(value: Any) -> Iterator[str]:
-    """Yield the lines of a docstring; its sections of names and meanings become lists."""
+    """Yield the lines of a docstring; its sections of names and meanings become lists, its example a block of code."""
     inside = False
-    for line in (inspect.getdoc(value) or "").splitlines():
+    words, _, example = (inspect.getdoc(value) or "").partition("\nExample:\n")
+    for line in words.splitlines():
         if heading := SECTIONS.get(line.removesuffix(":")):
             inside = True
             yield from (f"**{heading}**", "")
@@ -82,4 +88,6 @@ def _render_docstring(value: Any) -> Iterator[str]:
         else:
             inside = inside and line.startswith(" ")
             yield f"  {line.strip()}" if inside else line
+    if example:
+        yield from ("", "**Example**", "", "```pycon", *dedent(example).splitlines(), "```")
     yield ""

@@ -1,7 +1,7 @@
 """The connection that a dataset and everything made from it share, until the dataset is closed."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from weakref import finalize
 
@@ -54,6 +54,17 @@ class ReadSession:
         """
         self.check_open()
         return self._connection
+
+    @contextmanager
+    def open_reader(self) -> Iterator[Connection]:
+        """Yield a connection of its own for what takes several queries: a table may be in the middle of being read.
+
+        Raises:
+            StoreError: the database was closed, or cannot be opened.
+        """
+        self.check_open()
+        with open_unchanged(self.source) as (connection, _):
+            yield connection
 
     def stream(self, sql: str, parameters: Mapping[str, Any], size: int) -> Iterator[Sequence[Sequence[Any]]]:
         """Yield the rows of a query, at most `size` at a time.

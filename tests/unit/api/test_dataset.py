@@ -255,3 +255,14 @@ def test_a_wrong_argument_is_accepted_or_refused_with_a_sentence(data, name):
 def test_a_wrong_argument_is_named_with_what_is_wanted(data, call, said):
     with pytest.raises(sc.SocialcrawlError, match=said):
         call(data)
+
+
+@pytest.mark.parametrize("method", ["report", "datasheet", "list_campaigns"])
+def test_reports_can_be_made_in_any_order_and_while_a_table_is_read(data, method):
+    rows = iter(data.posts())
+    next(rows)
+    first = str(getattr(data, method)())
+    data.datasheet()
+    data.report()
+    assert len(str(getattr(data, method)())) == len(first)
+    assert len([*rows]) + 1 == len(data.posts().to_arrow())

@@ -54,6 +54,28 @@ class Estimator(Protocol):
     """A guess of the value of frontier nodes that may learn from the nodes that were fetched.
 
     Only `score` has to be written; an estimator that does not learn leaves the rest as it is here.
+
+    Example:
+        >>> class MostLinks(sc.Estimator):
+        ...     def score(self, graph, rows, n):
+        ...         return graph.column("links", rows)
+        >>> sc.simulate(graph, [MostLinks()], steps=3, seeds=2, seeds_per_set=1)
+        <SimulationResult, mean score at the end: MostLinks 2.0>
+        >>> MostLinks().learns(), MostLinks().is_sequential(), MostLinks().get_terms(n=0)
+        (False, False, None)
+        >>> class Counts(MostLinks):
+        ...     seeds = read = learned = 0
+        ...
+        ...     def sow(self, graph, rows):
+        ...         self.seeds += len(rows)
+        ...
+        ...     def note_fetched(self, graph, row):
+        ...         self.read += 1
+        ...
+        ...     def learn(self, x, y):
+        ...         self.learned += len(y)
+        >>> Counts().learns(), Counts().is_sequential()
+        (True, True)
     """
 
     def score(self, graph: CrawlGraph, rows: Rows, n: int) -> Floats:
