@@ -3,7 +3,7 @@
 import inspect
 import operator
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -35,13 +35,14 @@ def check_arguments(**rules: ArgumentRule) -> Callable[[Callable[Arguments, Resu
 
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
         signature = inspect.signature(function)
+        shown = function.__name__ if function.__name__ != "__init__" else function.__qualname__.split(".")[-2]
 
         @wraps(function)
         def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
             bound = signature.bind(*args, **kwargs)
             for name, value in bound.arguments.items():
                 if name in rules and value is not signature.parameters[name].default:
-                    bound.arguments[name] = _convert(function.__name__, name, rules[name], value)
+                    bound.arguments[name] = _convert(shown, name, rules[name], value)
             return function(*bound.args, **bound.kwargs)
 
         call.__dict__["argument_rules"] = rules
@@ -93,7 +94,14 @@ def _convert_text(value: Any) -> str:
     return value
 
 
+def _convert_texts(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str | bytes | Mapping) or not (texts := tuple(value)):
+        raise ValueError
+    return tuple(_convert_text(text) for text in texts)
+
+
 SWITCH = make_type_rule(bool, "True or False")
 TEXT = ArgumentRule("a text that is not empty", _convert_text)
 PATH = ArgumentRule("a path, as text or pathlib.Path", _convert_path)
+KEYWORDS = ArgumentRule('a list of texts, such as ["telescope"]', _convert_texts)
 FUNCTION = make_type_rule(Callable, "a function")  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 
-from socialcrawl.api.argument_checks import FUNCTION, SWITCH, check_arguments, make_whole_rule
+from socialcrawl.api.argument_checks import FUNCTION, PATH, SWITCH, TEXT, check_arguments, make_whole_rule
 from socialcrawl.api.dataset import Dataset, open_dataset
 from socialcrawl.api.foreground_run import Ending, run_to_end
 from socialcrawl.api.text_report import TextReport
@@ -124,10 +124,12 @@ class Campaign:
         ['telescope']
     """
 
+    @check_arguments(name=TEXT)
     def __init__(self, name: str, **sections: Any) -> None:
         self._settings = check_settings({"name": name, "database": f"{name}.db", **sections}, "Campaign")
 
     @classmethod
+    @check_arguments(path=PATH)
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Return the campaign of a file; paths in it are relative to its folder.
 
@@ -191,6 +193,7 @@ class Campaign:
         text = render_text(lambda console: quote_page.show(console, plan, found))
         return TextReport(text, quote_page.build_object(plan, found))
 
+    @check_arguments(steps=make_whole_rule(1), change=SWITCH)
     def preview(self, *, steps: int | None = None, change: bool = False) -> TextReport:
         """Return what `run` would do: which settings differ, what is scored and searched again, requests and cost.
 

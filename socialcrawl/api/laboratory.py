@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.api.argument_checks import TEXT, check_arguments, make_whole_rule
+from socialcrawl.api.argument_checks import KEYWORDS, PATH, TEXT, ArgumentRule, check_arguments, make_whole_rule
 from socialcrawl.api.data_tables import Table, import_library, make_columns
 from socialcrawl.crawls.collect.estimators import Estimator
 from socialcrawl.crawls.collect.estimators.added import AddedEstimator, find_estimator_fault, make_object
@@ -47,6 +47,38 @@ SCORES = {
 }
 
 
+def _convert_edges(value: Any) -> Any:
+    if isinstance(value, bytes | Mapping) or value is None:
+        raise TypeError
+    if isinstance(value, str | os.PathLike):
+        return PATH.convert(value)
+    return list(value)
+
+
+def _convert_values(value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return PATH.convert(value)
+    return {str(name): float(number) for name, number in value.items()}
+
+
+def _convert_networkx_graph(value: Any) -> Any:
+    if not isinstance(value, import_library("networkx").Graph):
+        raise TypeError
+    return value
+
+
+def _convert_axes(value: Any) -> Any:
+    if not hasattr(value, "fill_between"):
+        raise TypeError
+    return value
+
+
+EDGES = ArgumentRule("a list of (source, target) or (source, target, weight), or a path of a file", _convert_edges)
+VALUES = ArgumentRule("a dict of a number for each name, or a path of a file", _convert_values)
+NETWORKX_GRAPH = ArgumentRule("a graph of networkx, such as networkx.DiGraph()", _convert_networkx_graph)
+AXES = ArgumentRule("axes of matplotlib", _convert_axes)
+
+
 class Graph:
     """A graph that is known as a whole: accounts with their relevance, links with their weights.
 
@@ -67,6 +99,7 @@ class Graph:
         self.known = known
 
     @classmethod
+    @check_arguments(path=PATH)
     def read(cls, path: Location) -> Self:
         """Return a graph that `socialcrawl lab graph` or `write` wrote.
 
@@ -81,6 +114,7 @@ class Graph:
         return cls(graphs.read(Path(path)))
 
     @classmethod
+    @check_arguments(path=PATH, keywords=KEYWORDS)
     def from_posts(cls, path: Location, keywords: Sequence[str]) -> Self:
         """Return the graph of authors and whom they mention (Gouriten et al., section 2.3).
 
@@ -96,11 +130,10 @@ class Graph:
             >>> sc.Graph.from_posts("posts.csv", keywords=["telescope"])
             <Graph: 8 accounts, 5 of them relevant, 9 links>
         """
-        if isinstance(keywords, str):
-            raise SettingsError(f"keywords are a list: write [{keywords!r}].")
         return cls(graphs.build_mention_graph(read_posts(Path(path)), Topic(tuple(keywords))))
 
     @classmethod
+    @check_arguments(edges=EDGES, values=VALUES)
     def from_edges(cls, edges: Location | Iterable[Sequence[Any]], values: Values = None) -> Self:
         """Return the graph of a list of edges; parallel edges make one link, of the sum of their weights.
 
@@ -121,11 +154,12 @@ class Graph:
             return cls(graphs.build_edge_graph(Path(edges), given))
         if isinstance(given, Path):
             raise SettingsError("values are a dict where edges are no file.")
-        weighted = [(str(edge[0]), str(edge[1]), float(edge[2]) if len(edge) > 2 else 1.0) for edge in edges]
+        weighted = [_read_edge(number, edge) for number, edge in enumerate(edges, 1)]
         names = list(dict.fromkeys([*(name for edge in weighted for name in edge[:2]), *(given or ())]))
         return cls._from_rows(names, weighted, [1.0 if given is None else given.get(name, 0.0) for name in names])
 
     @classmethod
+    @check_arguments(graph=NETWORKX_GRAPH, value=TEXT, weight=TEXT)
     def from_networkx(cls, graph: "nx.Graph[Any]", value: str = "relevance", weight: str = "alpha") -> Self:
         """Return the graph of a networkx graph; each undirected edge leads both ways.
 
@@ -161,6 +195,7 @@ class Graph:
         indptr, indices, sums = gather_links(range(len(names)), len(names), source, target, alpha)
         return cls(graphs.check_graph(KnownGraph(indptr, indices, sums, np.array(values, np.float64), list(names))))
 
+    @check_arguments(folder=PATH)
     def write(self, folder: Location) -> None:
         """Write the graph into a new folder, as `socialcrawl simulate --graph` reads it.
 
@@ -246,6 +281,7 @@ class SimulationResult:
         ]
         return Table("scores", make_columns(SCORES), lambda size: _slice_rows(rows, size))
 
+    @check_arguments(ax=AXES)
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the mean curve of each estimator, and the band from the lowest to the highest; return the axes.
 
@@ -325,6 +361,21 @@ def simulate(
         make = None if isinstance(one, str) else _make_maker(name, one, seed)
         curves[name] = np.array([replay(graph.known, chosen, setup, make).curve for chosen in sets])
     return SimulationResult(curves)
+
+
+def _read_edge(number: int, edge: Any) -> tuple[str, str, float]:
+    """Return an edge of a list.
+
+    Raises:
+        SettingsError: it is no (source, target) or (source, target, weight).
+    """
+    try:
+        source, target, weight = edge if len(edge) == 3 else (*edge, 1.0)
+        if not isinstance(edge, str | bytes):
+            return str(source), str(target), float(weight)
+    except (TypeError, ValueError):
+        pass
+    raise SettingsError(f"from_edges: edge {number}, {edge!r}: give (source, target) or (source, target, weight).")
 
 
 def _find_name(estimator: Estimator | type[Estimator]) -> str:

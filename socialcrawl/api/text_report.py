@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from socialcrawl.api.argument_checks import PATH, SWITCH, check_arguments
 from socialcrawl.render.html_report import write_page
 
 
@@ -67,6 +68,7 @@ class CampaignPage(TextReport):
         super().__init__(text, values)
         self._make_page = make_page
 
+    @check_arguments(path=PATH, with_texts=SWITCH)
     def to_html(self, path: "str | os.PathLike[str]", *, with_texts: bool = False) -> None:
         """Write the report as one HTML page with charts, as `socialcrawl report --html` does.
 

@@ -178,15 +178,9 @@ class Settings(Section):
         return copy
 
     def limit_steps(self, steps: int | None) -> "Settings":
-        """Return the same settings with another number of steps; None: as they are.
-
-        Raises:
-            SettingsError: the number is below 1.
-        """
+        """Return the same settings with another number of steps, at least 1; None: as they are."""
         if steps is None:
             return self
-        if steps < 1:
-            raise SettingsError(f"steps = {steps}: give 1 or more.")
         return self.model_copy(update={"crawl": self.crawl.model_copy(update={"steps": steps})})
 
     def identity(self, usernames: list[str]) -> dict[str, Any]:

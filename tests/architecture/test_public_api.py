@@ -72,6 +72,38 @@ def test_every_public_name_has_a_docstring_that_says_what_it_does():
             assert member.startswith("_") or not callable(value) or inspect.getdoc(value), f"{name}.{member}"
 
 
+UNCHECKED = {
+    "Campaign.sections": "the settings check them, and name the key",
+    "simulate.graph": "simulate says itself how to make one",
+    "simulate.estimators": "simulate says itself what is wrong with which one",
+}
+
+
+def list_public_callables():
+    """(name, function) of what a program calls: not of estimators, which programs write, nor of results and errors."""
+    for name in sc.__all__:
+        one = getattr(sc, name)
+        if not inspect.isclass(one):
+            yield name, one
+        elif one is not sc.Estimator:
+            members = {} if one is not sc.Campaign else {name: one.__init__}
+            own = {f"{name}.{member}": value for member, value in vars(one).items() if not member.startswith("_")}
+            for member, value in (members | own).items():
+                function = value.__func__ if isinstance(value, classmethod) else value
+                if inspect.isfunction(function):
+                    yield member, function
+
+
+def test_every_argument_of_a_public_callable_is_checked():
+    found = set()
+    for name, function in list_public_callables():
+        rules = vars(function).get("argument_rules", {})
+        parameters = set(inspect.signature(function).parameters) - {"self", "cls"}
+        assert set(rules) <= parameters, name
+        found |= {f"{name}.{parameter}" for parameter in parameters - set(rules)}
+    assert found == set(UNCHECKED)
+
+
 def test_the_stub_for_type_checkers_has_the_same_names_from_the_same_places():
     found = {
         alias.asname: (node.module, alias.name)

@@ -53,7 +53,7 @@ def test_links_of_posts_are_mentions_and_written_graphs_are_read_again(tmp_path)
     again = sc.Graph.read(tmp_path / "graph")
     assert again.known.indices.tolist() == graph.known.indices.tolist()
     assert again.known.beta.tolist() == graph.known.beta.tolist()
-    with pytest.raises(sc.SocialcrawlError, match="are a list"):
+    with pytest.raises(sc.SocialcrawlError, match="list of texts"):
         sc.Graph.from_posts(posts_file(), keywords=TOPIC)
 
 
