@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -19,17 +19,20 @@ from socialcrawl.engine.clock import SystemClock
 from socialcrawl.exporters.datasheet import render_page
 from socialcrawl.exporters.export import make_datasheet
 from socialcrawl.exporters.selection import open_selection
-from socialcrawl.render.campaign_report import collect_values, read_report, show
+from socialcrawl.render.campaign_report import collect_values, is_charged, read_report, show
 from socialcrawl.render.console import render_text
 from socialcrawl.render.explanation import collect_explanation, show_explanation
 from socialcrawl.render.html_report import make_page
 from socialcrawl.storage.database.address import DatabaseAddress, parse_address
 from socialcrawl.storage.database.readonly import run_query
 from socialcrawl.storage.queries.read_session import ReadSession
-from socialcrawl.storage.queries.summary import find_campaign, list_campaigns
+from socialcrawl.storage.queries.summary import find_campaign, list_campaigns, read_first_settings
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.text.wording import parse_seconds
 
+CHARGED = (
+    "whether the server charges them: no test server, and no platform without prices; the budget counts them always"
+)
 COUNTED = "when it was last read"
 
 
@@ -98,6 +101,7 @@ SCORE_CURVE = TableDefinition(
         "requests": ("int", "requests sent so far, those of seeds and searches included"),
         "dollars": ("float", "their price by the price table"),
         "finished_at": ("time", "when its last page arrived"),
+        "charged": ("bool", CHARGED),
     },
     """select step, account, coalesce(value, 0.0), relevance, requests, dollars, finished_at from campaign_progress
 where campaign = :name and step is not null and finished_at is not null order by n""",
@@ -111,6 +115,7 @@ CAMPAIGNS = TableDefinition(
         "accounts_read": ("int", "accounts whose posts were read"),
         "requests": ("int", "requests sent"),
         "dollars": ("float", "their price by the price table"),
+        "charged": ("bool", CHARGED),
     },
     """select c.name, c.platform, c.created_at,
   (select count(*) from hit h where h.campaign = c.id),
@@ -118,7 +123,8 @@ CAMPAIGNS = TableDefinition(
     where o.campaign = c.id and o.node >= 0 and o.missing is null
     and p.act in ('seed', 'expand', 'recrawl', 'walk', 'import')),
   (select count(*) from request r where r.campaign = c.id and coalesce(r.kind, '') <> 'held'),
-  (select coalesce(sum(coalesce(r.cost, r.most)), 0) from request r where r.campaign = c.id) / 100000.0
+  (select coalesce(sum(coalesce(r.cost, r.most)), 0) from request r where r.campaign = c.id) / 100000.0,
+  c.settings
 from campaign c order by c.id""",
 )
 
@@ -191,7 +197,9 @@ class Dataset:
               campaign platform  accounts_read
             0      sky        x              6
         """
-        return self._make_table("campaigns", CAMPAIGNS, {})
+        return self._make_table(
+            "campaigns", CAMPAIGNS, {}, lambda row: [*row[:-1], _read_charged(platform=row[1], settings=row[-1])]
+        )
 
     @check_arguments(on_topic=SWITCH, campaign=TEXT)
     def posts(self, *, on_topic: bool = False, campaign: str | None = None) -> Table:
@@ -249,8 +257,10 @@ class Dataset:
             2     3     fay   4.098612
             3     4    hana   5.098612
         """
-        _, name = find_campaign(self._session.connection, campaign)
-        return self._make_table("score_curve", SCORE_CURVE, {"name": name})
+        number, name = find_campaign(self._session.connection, campaign)
+        with self._session.open_reader() as connection:
+            charged = _read_charged(*read_first_settings(connection, number))
+        return self._make_table("score_curve", SCORE_CURVE, {"name": name}, lambda row: [*row, charged])
 
     @check_arguments(on_topic=SWITCH, campaign=TEXT)
     def network(self, *, on_topic: bool = False, campaign: str | None = None) -> Network:
@@ -345,8 +355,8 @@ class Dataset:
         """
         with self._session.open_reader() as connection:
             trace = explain(CampaignTraces(connection), user, campaign)
-        text = render_text(lambda console: show_explanation(trace, console, top))
-        return TextReport(text, collect_explanation(trace))
+        shown = render_text(lambda console: show_explanation(trace, console, top))
+        return TextReport(shown, collect_explanation(trace))
 
     @check_arguments(campaign=TEXT)
     def datasheet(self, *, campaign: str | None = None) -> TextReport:
@@ -363,13 +373,20 @@ class Dataset:
             values = make_datasheet(choice, None, SystemClock().now())
         return TextReport(render_page({**values, "files": []}), values)
 
-    def _make_table(self, name: str, definition: TableDefinition, parameters: Mapping[str, Any]) -> Table:
+    def _make_table(
+        self,
+        name: str,
+        definition: TableDefinition,
+        parameters: Mapping[str, Any],
+        finish: Callable[[Sequence[Any]], Sequence[Any]] | None = None,
+    ) -> Table:
         self._session.check_open()
         lists = [place for place, (kind, _) in enumerate(definition.columns.values()) if kind == "list"]
 
         def read(size: int) -> Iterator[Sequence[Sequence[Any]]]:
             for rows in self._session.stream(definition.sql, parameters, size):
-                yield [_parse_lists(row, lists) for row in rows] if lists else rows
+                parsed = [_parse_lists(row, lists) for row in rows] if lists else rows
+                yield parsed if finish is None else [finish(row) for row in parsed]
 
         return Table(name, make_columns(definition.columns), read)
 
@@ -379,3 +396,7 @@ def _parse_lists(row: Sequence[Any], places: Sequence[int]) -> list[Any]:
     for place in places:
         cells[place] = None if cells[place] is None else orjson.loads(cells[place])
     return cells
+
+
+def _read_charged(platform: str, settings: str) -> bool:
+    return is_charged(platform, orjson.loads(settings)["source"].get("base_url") or "")

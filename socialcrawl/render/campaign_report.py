@@ -79,7 +79,7 @@ def read_report(
     found = summarize_campaign(connection, name, wanted.top)
     traces = CampaignTraces(connection)
     if billed is None:
-        billed = load_policy(found.platform).is_billed and not is_loopback(found.base_url)
+        billed = is_charged(found.platform, found.base_url)
     return CampaignReport(
         found,
         billed,
@@ -88,6 +88,11 @@ def read_report(
         report(traces, found.name, wanted),
         measure_steering(traces, found.name),
     )
+
+
+def is_charged(platform: str, base_url: str) -> bool:
+    """Return whether the server of a stored campaign charges: the platform has prices, and it is not a test server."""
+    return load_policy(platform).is_billed and not is_loopback(base_url)
 
 
 def describe_steering(given: CampaignReport) -> list[str]:
@@ -134,6 +139,7 @@ def collect_values(given: CampaignReport) -> dict[str, Any]:
         "requests": found.sent,
         "reused": found.reused,
         "dollars": found.cost / MILLS_PER_DOLLAR,
+        "charged": given.billed,
         "seeds_unread": dict(given.unread),
         **more,
         **collect_knowledge(given.known),

@@ -161,6 +161,13 @@ def find_campaign(connection: Connection, name: str | None) -> tuple[int, str]:
     return matches[-1]
 
 
+def read_first_settings(connection: Connection, number: int) -> tuple[str, str]:
+    """Return (platform, settings as JSON) of a campaign as it began; both stay as long as it goes on."""
+    with join_transaction(connection):
+        row = connection.execute(text("select platform, settings from campaign where id = :n"), {"n": number}).one()
+    return str(row[0]), str(row[1])
+
+
 def summarize_campaign(connection: Connection, name: str | None = None, most: int = 15) -> Summary:
     """Return the summary of the campaign `name`, or of the newest, with its `most` best accounts.
 

@@ -266,3 +266,18 @@ def test_reports_can_be_made_in_any_order_and_while_a_table_is_read(data, method
     data.report()
     assert len(str(getattr(data, method)())) == len(first)
     assert len([*rows]) + 1 == len(data.posts().to_arrow())
+
+
+def test_dollars_of_a_test_server_are_marked_as_not_charged(data, path, tmp_path):
+    def read(opened):
+        curve, campaigns = opened.score_curve().to_pandas(), opened.list_campaigns().to_pandas()
+        assert campaigns["dollars"].iloc[-1] > 0
+        return {*curve["charged"]}, {*campaigns["charged"]}, opened.report().to_dict()["charged"]
+
+    assert read(data) == ({False}, {False}, False)
+    copy = tmp_path / "live.db"
+    with sqlite3.connect(path) as source, sqlite3.connect(copy) as target:
+        source.backup(target)
+        target.execute("update campaign set settings = json_remove(settings, '$.source.base_url')")
+    with sc.open(copy) as live:
+        assert read(live) == ({True}, {True}, True), "the same campaign on the platform itself"
