@@ -1,8 +1,10 @@
 """Groups of commands: help lists them by panel, and they share a few options, `-h` and old names of options."""
 
 from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
+import typer
 from typer.core import TyperGroup
 
 from socialcrawl.cli.choices import PLUGINS, list_choices
@@ -13,6 +15,7 @@ PROGRESS = frozenset(
     {"audit", "backup", "demo", "export", "forget", "import", "retain", "run", "simulate", "train", "verify"}
 )
 """The commands that show their progress, which `--quiet` hides."""
+FILES = 5  # campaign files that an error names
 VALUES = {"str": "TEXT", "path": "PATH", "int": "N", "int range": "N", "float": "NUMBER", "float range": "NUMBER"}
 """What help writes for a value, by its type."""
 
@@ -38,6 +41,15 @@ class CommandGroup(TyperGroup):
         new = replace_old_names([], own, hint=not ctx.resilient_parsing)
         return super().parse_args(ctx, [*new, *args[len(own) :]])
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; where it lacks its campaign file, the error names those of this folder."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            if error.param is not None and error.param.name == "campaign" and not error.message:  # it is missing
+                error.message = _name_campaign_files()
+            raise
+
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Return the command that `args` name, with its name and arguments; it has the shared options too."""
         name, command, rest = super().resolve_command(ctx, args)
@@ -48,6 +60,16 @@ class CommandGroup(TyperGroup):
             _name_value(ctx, one)
         path = [*ctx.command_path.split()[len(ctx.find_root().command_path.split()) :], str(name)]
         return name, command, replace_old_names(path, rest, hint=not ctx.resilient_parsing)
+
+
+def _name_campaign_files() -> str:
+    """Return which campaign files this folder has, for a person who named none."""
+    from socialcrawl.storage.database.filetypes import find_campaigns  # noqa: PLC0415
+
+    names = [str(found.path) for found in find_campaigns(Path())]
+    if not names:
+        return "There is no campaign file in this folder: write one with `socialcrawl init`."
+    return f"Name a campaign file. In this folder: {', '.join(names[:FILES])}{', ...' if len(names) > FILES else ''}."
 
 
 def _share_options(ctx: Any, command: Any) -> None:

@@ -245,10 +245,10 @@ def _make_accounts_table(title: str, rows: Sequence[Mapping[str, Any]], *, pages
 
 def _make_requests(found: Summary) -> Table:
     table = Table(title="requests by status", title_justify="left", box=None, pad_edge=False)
-    table.add_column("endpoint", no_wrap=True)
-    table.add_column("reply")
-    table.add_column("status", justify="right")
-    table.add_column("requests", justify="right")
+    table.add_column("endpoint", overflow="fold")
+    table.add_column("reply", no_wrap=True)
+    table.add_column("status", justify="right", no_wrap=True)
+    table.add_column("requests", justify="right", no_wrap=True)
     for (endpoint, kind, status), count in group_requests(found.requests).items():
         table.add_row(endpoint, kind, str(status or "-"), f"{count:,}")
     return table

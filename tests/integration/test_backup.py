@@ -1,5 +1,6 @@
 """A backup is a sound database of one moment, whoever writes meanwhile, and a campaign goes on from it."""
 
+import json
 import os
 import sqlite3
 import subprocess
@@ -206,6 +207,11 @@ def test_the_command_says_what_it_wrote(tmp_path):
     done = CliRunner().invoke(app, [str(tmp_path / "b.db"), "--db", str(tmp_path / "a.db")])
     assert done.exit_code == 0
     assert f"wrote {tmp_path / 'b.db'}" in done.stdout
+    done = CliRunner().invoke(app, [str(tmp_path / "c.db"), "--db", str(tmp_path / "a.db"), "--json"])
+    copy = tmp_path / "c.db"
+    assert json.loads(done.stdout) == {
+        "database": str(tmp_path / "a.db"), "copy": str(copy), "bytes": copy.stat().st_size,
+    }  # fmt: skip
 
 
 def bin_of_the_server():

@@ -12,6 +12,7 @@ from x_crawls import TOPIC, campaign_of, crawl, posts, posts_file, rows
 
 from socialcrawl.cli.commands.demo import DemoOptions, run_demo
 from socialcrawl.cli.commands.demo_baselines import list_seeds, simulate_baselines
+from socialcrawl.errors import SettingsError
 from socialcrawl.lab.generators import generate
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.render.campaign_report import describe_steering, read_report
@@ -99,11 +100,25 @@ def test_on_posts_of_others_the_page_of_the_demo_has_no_names(tmp_path, monkeypa
     assert best not in check_page((tmp_path / "demo-report.html").read_text("utf-8")).text
 
 
+def test_a_demo_on_a_word_that_no_generated_post_has_names_those_that_have(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(
+        SettingsError, match="No generated post has the word 'xyzzy': choose one of telescope, aperture"
+    ):
+        run_demo(DemoOptions(**{**OPTIONS, "keyword": "xyzzy"}), Console(file=io.StringIO()), as_json=True)
+    assert not (tmp_path / "demo.db").exists()
+
+
 def test_a_demo_that_finds_nothing_leaves_no_page_of_the_demo_that_it_replaces(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for keyword, has_page in (("telescope", True), ("heat pump", False)):
+    old = tmp_path / "old.jsonl"  # a search for its only post with the word finds none, as it reaches back 7 days
+    rows = (("ann", "2025-01-01", "telescope"), ("bob", "2025-12-01", "tea"))
+    lines = [json.dumps(dict(zip(("author", "created_at", "text"), row, strict=True))) for row in rows]
+    old.write_text("\n".join(lines), "utf-8")
+    for posts, has_page in ((None, True), (old, False)):
         shown = io.StringIO()
-        run_demo(DemoOptions(**{**OPTIONS, "steps": 2, "keyword": keyword}), Console(file=shown), as_json=False)
+        wanted = DemoOptions(**{**OPTIONS, "steps": 2, "keyword": "telescope", "posts": posts})
+        run_demo(wanted, Console(file=shown), as_json=False)
         assert (tmp_path / "demo.db").exists()
         assert (tmp_path / "demo-report.html").exists() == has_page
         assert ("replaces demo.db" in shown.getvalue()) == (not has_page)

@@ -50,6 +50,36 @@ def test_posts_go_into_a_database_and_what_came_of_it_is_said(place):
         assert table(connection, "select sum(occurrences), max(campaign) from hit") == [(hits, 1)]
 
 
+def test_with_json_an_import_prints_its_counts_and_nothing_else(place):
+    def counted(*words):
+        done = typed(*words, "--json")
+        assert (done.exit_code, done.stderr) == (0, "")
+        return json.loads(done.stdout)
+
+    authors = len({post.author for post in drawn()})
+    posts = {"posts": 60, "posts_new": 60, "posts_forgotten": 0, "lines_skipped": 0}
+    assert counted("a.jsonl", "--db", "b.db") == {"as": "posts", "database": "b.db", **posts}
+    history = counted("a.jsonl", "--as", "history", "--db", "mine.toml")
+    more = {"campaign": "mine", "history_accounts": authors, "accounts_fetched_before": 0}
+    assert history == {"as": "history", "database": "mine.db", **posts, **more}
+    seeds = counted("a.jsonl", "--as", "seeds", "--limit", "3")
+    assert seeds["usernames"] == typed("a.jsonl", "--as", "seeds", "--limit", "3").stdout.split()
+    assert (seeds["posts"], seeds["authors"]) == (60, authors)
+
+
+def test_with_json_an_imported_dataset_and_its_tests_are_counted(place):
+    (place / "edges.csv").write_text("source,target\nann,bob\nann,cem\n", "utf-8")
+    (place / "done.csv").write_text("account,active\nann,true\nzoe,false\n", "utf-8")
+    (place / "again.toml").write_text('name = "again"\nkind = "refresh"\ndatabase = "again.db"\n', "utf-8")
+    where = {"database": "again.db", "campaign": "again", "lines_skipped": 0}
+    first = json.loads(typed("edges.csv", "--as", "dataset", "--db", "again.toml", "--json").stdout)
+    dataset = {"as": "dataset", **where, "accounts_new": 3, "links_new": 2}
+    assert first == {**dataset, "accounts_known": 0, "accounts_forgotten": 0}
+    tested = json.loads(typed("done.csv", "--as", "liveness", "--db", "again.toml", "--json").stdout)
+    liveness = {"as": "liveness", **where, "tests_new": 1, "tests_known": 0}
+    assert tested == {**liveness, "accounts_not_in_dataset": 1, "accounts_not_tested": 0}
+
+
 BAD = {
     "posts": ("bad.csv", "--db", "new.db"),
     "posts of a campaign": ("bad.csv", "--db", "mine.toml"),

@@ -82,7 +82,8 @@ def test_a_replay_takes_the_steps_that_a_full_rescan_takes(name, folder):
         curve.append(total)
     assert told["curve"] == pytest.approx(curve, rel=1e-12)
     assert told["seed_score"] == pytest.approx(values[list(SEEDS)].sum())
-    assert set(told) == {"curve", "steps", "seed_score", "seconds", "peak_rss_mb"}
+    where = {"graph", "estimator", "strategy", "refresh_rate", "seed_set"}
+    assert set(told) == {"curve", "steps", "seed_score", "seconds", "peak_rss_mb"} | where
     assert sorted(path.name for path in folder.iterdir()) == ["G.npz", "seeds.txt"]  # nothing is kept
 
 
@@ -179,14 +180,32 @@ def test_names_and_numbers_that_are_not_known_are_refused_before_anything_is_don
     assert not (folder / "simulation").exists()
 
 
-@pytest.mark.parametrize(
-    "more",
-    [("--estimator", "nr"), ("--strategy", "greedy", "--strategy", "proportional"), ("--graph", "G"),
-     ("--refresh-rate", 1, "--refresh-rate", 2), ("--seeds", "more.txt")],
-)  # fmt: skip
-def test_with_json_there_is_one_replay_only(more, folder):
-    words = (*GIVEN, "--estimator", "bfs", "--steps", 3, "--json")
-    assert "prints one replay" in refused(folder, "simulate", *words, *more)
+def test_with_json_several_replays_are_a_list_that_says_which_is_which(folder):
+    (folder / "more.txt").write_text("0\n1\n2\n")
+    words = (
+        "--estimator",
+        "bfs",
+        "--estimator",
+        "nr",
+        "--refresh-rate",
+        1,
+        "--refresh-rate",
+        2,
+        "--steps",
+        3,
+        "--json",
+    )
+    printed = replayed(folder, *words, "--seeds", "more.txt")
+    assert list(printed) == ["replays"]
+    named = {(one["estimator"], one["refresh_rate"], one["seed_set"]): one for one in printed["replays"]}
+    assert len(named) == len(printed["replays"]) == 8
+    for (estimator, rate, seed_set), one in named.items():
+        alone = ("--graph", "G.npz", "--seeds", ("seeds.txt", "more.txt")[seed_set], "--steps", 3)
+        code, text, _ = command(folder, "simulate", *alone, "--estimator", estimator, "--refresh-rate", rate, "--json")
+        assert code == 0
+        assert {**json.loads(text), "seed_set": seed_set, "seconds": 0, "peak_rss_mb": 0} == {
+            **one, "seconds": 0, "peak_rss_mb": 0,
+        }  # fmt: skip
 
 
 def test_a_grid_is_kept_compared_and_gone_on_with(folder):

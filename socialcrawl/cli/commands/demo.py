@@ -192,7 +192,8 @@ def _find_posts(folder: Path, wanted: DemoOptions, console: Console, *, quiet: b
         posts, keyword = _generate_posts(folder, wanted, console, quiet=quiet)
     elif keyword is None:
         raise SettingsError("Which topic? Name a word that the posts use: --keyword WORD.")
-    check_keywords([keyword], AS_OPTION)
+    else:
+        check_keywords([keyword], AS_OPTION)
     return posts, keyword
 
 
@@ -250,12 +251,19 @@ def _make_counts(report: dict[str, Any]) -> dict[str, Any]:
 
 def _generate_posts(folder: Path, wanted: DemoOptions, console: Console, *, quiet: bool) -> tuple[Path, str]:
     from socialcrawl.lab.generators.generate import DEMO_USERS, choose_topics, generate, write  # noqa: PLC0415
+    from socialcrawl.lab.post_table import read_posts  # noqa: PLC0415
 
     if not quiet:
         console.print(f"no --posts given: generating the posts of {DEMO_USERS:,} invented people (seed {wanted.seed})")
-    path = folder / "posts.parquet"
+    path, topics = folder / "posts.parquet", list(choose_topics().values())
+    keyword = wanted.keyword or topics[0]
+    check_keywords([keyword], AS_OPTION)
     write(path, generate(DEMO_USERS, wanted.seed))
-    keyword = wanted.keyword or next(iter(choose_topics().values()))
+    if keyword not in topics and not any(map(Topic([keyword]).count, read_posts(path).texts)):
+        raise SettingsError(
+            f"No generated post has the word {keyword!r}: choose one of {', '.join(topics)}, or name posts of your own "
+            "with --posts FILE."
+        )
     if not quiet:
         console.print(f"topic: accounts that post about '{keyword}'")
     return path, keyword

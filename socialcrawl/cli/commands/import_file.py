@@ -1,10 +1,11 @@
 """`socialcrawl import`: what the options mean, how far it has come, and what it says at the end."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from socialcrawl.campaign.plan import make_topic
 from socialcrawl.campaign.settings import Settings, read
@@ -20,8 +21,10 @@ from socialcrawl.platforms.facts import X
 from socialcrawl.render.progress import Watch, show_progress
 from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import Opened, open_database
+from socialcrawl.storage.imports.old_graph import GraphImportResult
 from socialcrawl.storage.imports.parsed_page import ParsedPage
-from socialcrawl.text.terminal import open_data_stream, write_error
+from socialcrawl.storage.imports.probes import ProbeImportResult
+from socialcrawl.text.terminal import open_data_stream, write_error, write_json
 from socialcrawl.text.wording import explain_unknown, pluralize
 
 T = TypeVar("T")
@@ -41,6 +44,7 @@ class ImportOptions:
     earlier: str | None = None
     by_id: bool | None = None
     pause: bool = False
+    as_json: bool = False
 
     @property
     def reading(self) -> str:
@@ -59,18 +63,22 @@ def import_files(wanted: ImportOptions) -> None:
         raise SettingsError(explain_unknown("--as", wanted.kind, KINDS))
     _check_options(wanted, kind)
     settings = None if wanted.campaign is None else read(wanted.campaign)
-    kind.work(replace(wanted, files=find_files(wanted.files, kind.tables)), settings)
+    values = kind.work(replace(wanted, files=find_files(wanted.files, kind.tables)), settings)
+    if wanted.as_json:
+        write_json(json.dumps({"as": wanted.kind, **values}, ensure_ascii=False))
 
 
-def _import_posts(wanted: ImportOptions, settings: Settings | None) -> None:
+def _import_posts(wanted: ImportOptions, settings: Settings | None) -> dict[str, Any]:
     def work(connection: Opened, watch: Watch) -> PostImportResult:
         return import_posts(PostFiles(wanted.files, wanted.skip_bad, watch), connection, settings, SystemClock().now())
 
     place = _find_place(wanted, settings)
-    _print_result(_store(place, wanted, settings, "posts", work), f"into {place}")
+    return {"database": str(place)} | _print_result(
+        _store(place, wanted, settings, "posts", work), f"into {place}", as_json=wanted.as_json
+    )
 
 
-def _import_history(wanted: ImportOptions, settings: Settings | None) -> None:
+def _import_history(wanted: ImportOptions, settings: Settings | None) -> dict[str, Any]:
     assert settings is not None  # it needs a campaign
 
     def work(connection: Opened, watch: Watch) -> PostImportResult:
@@ -79,44 +87,71 @@ def _import_history(wanted: ImportOptions, settings: Settings | None) -> None:
         )
 
     brought = _store(settings.database, wanted, settings, "posts", work)
-    _print_result(brought, f"into {settings.database}")
-    asked = f"; {brought.asked:,} had been fetched before" if brought.asked else ""
-    authors = pluralize(brought.authors, "author is", "authors are")
-    _print_line(f"{authors} now the history of the campaign {settings.name!r}{asked}")
+    values = _print_result(brought, f"into {settings.database}", as_json=wanted.as_json)
+    if not wanted.as_json:
+        asked = f"; {brought.asked:,} had been fetched before" if brought.asked else ""
+        authors = pluralize(brought.authors, "author is", "authors are")
+        _print_line(f"{authors} now the history of the campaign {settings.name!r}{asked}")
+    return values | {
+        "database": str(settings.database),
+        "campaign": settings.name,
+        "history_accounts": brought.authors,
+        "accounts_fetched_before": brought.asked,
+    }
 
 
-def _import_dataset(wanted: ImportOptions, settings: Settings | None) -> None:
+def _import_dataset(wanted: ImportOptions, settings: Settings | None) -> dict[str, Any]:
     assert settings is not None  # it needs a campaign
     from socialcrawl.importers.import_dataset import DatasetFiles, import_dataset  # noqa: PLC0415
 
-    def work(connection: Opened, watch: Watch) -> tuple[list[str], LineErrors]:
+    def work(connection: Opened, watch: Watch) -> tuple[GraphImportResult, LineErrors]:
         tables = DatasetFiles(wanted.files, wanted.reading, wanted.skip_bad, watch)
-        entered, trouble = import_dataset(tables, connection, settings, SystemClock().now(), wanted.earlier)
-        accounts, links = pluralize(entered.nodes, "account"), pluralize(entered.links, "link")
-        return [
-            f"{accounts} and {links} are new in the campaign {settings.name!r}",
-            *([f"{pluralize(entered.known, 'account')} had been in it before"] if entered.known else []),
-            *([f"{entered.forgotten:,} skipped: they were forgotten"] if entered.forgotten else []),
-        ], trouble
+        return import_dataset(tables, connection, settings, SystemClock().now(), wanted.earlier)
 
-    _print_tables(*_store(settings.database, wanted, settings, "rows", work))
+    entered, trouble = _store(settings.database, wanted, settings, "rows", work)
+    accounts, links = pluralize(entered.nodes, "account"), pluralize(entered.links, "link")
+    lines = [
+        f"{accounts} and {links} are new in the campaign {settings.name!r}",
+        *([f"{pluralize(entered.known, 'account')} had been in it before"] if entered.known else []),
+        *([f"{entered.forgotten:,} skipped: they were forgotten"] if entered.forgotten else []),
+    ]
+    _print_tables(lines, trouble, as_json=wanted.as_json)
+    return {
+        "database": str(settings.database),
+        "campaign": settings.name,
+        "accounts_new": entered.nodes,
+        "links_new": entered.links,
+        "accounts_known": entered.known,
+        "accounts_forgotten": entered.forgotten,
+        "lines_skipped": trouble.count,
+    }
 
 
-def _import_liveness(wanted: ImportOptions, settings: Settings | None) -> None:
+def _import_liveness(wanted: ImportOptions, settings: Settings | None) -> dict[str, Any]:
     assert settings is not None  # it needs a campaign
     from socialcrawl.importers.import_dataset import DatasetFiles, import_liveness  # noqa: PLC0415
 
-    def work(connection: Opened, watch: Watch) -> tuple[list[str], LineErrors]:
+    def work(connection: Opened, watch: Watch) -> tuple[ProbeImportResult, LineErrors]:
         tables = DatasetFiles(wanted.files, wanted.reading, wanted.skip_bad, watch)
-        learned, trouble = import_liveness(tables, connection, settings, SystemClock().now())
-        return [
-            f"{pluralize(learned.new, 'test is', 'tests are')} new in the campaign {settings.name!r}",
-            *([f"{pluralize(learned.known, 'account')} had been tested before"] if learned.known else []),
-            *([f"{learned.strange:,} not in its dataset"] if learned.strange else []),
-            *([f"{learned.waiting:,} of the lists not tested yet"] if learned.waiting else []),
-        ], trouble
+        return import_liveness(tables, connection, settings, SystemClock().now())
 
-    _print_tables(*_store(settings.database, wanted, settings, "rows", work))
+    learned, trouble = _store(settings.database, wanted, settings, "rows", work)
+    lines = [
+        f"{pluralize(learned.new, 'test is', 'tests are')} new in the campaign {settings.name!r}",
+        *([f"{pluralize(learned.known, 'account')} had been tested before"] if learned.known else []),
+        *([f"{learned.strange:,} not in its dataset"] if learned.strange else []),
+        *([f"{learned.waiting:,} of the lists not tested yet"] if learned.waiting else []),
+    ]
+    _print_tables(lines, trouble, as_json=wanted.as_json)
+    return {
+        "database": str(settings.database),
+        "campaign": settings.name,
+        "tests_new": learned.new,
+        "tests_known": learned.known,
+        "accounts_not_in_dataset": learned.strange,
+        "accounts_not_tested": learned.waiting,
+        "lines_skipped": trouble.count,
+    }
 
 
 def _store(
@@ -150,14 +185,15 @@ def _check_options(wanted: ImportOptions, kind: "ImportKind") -> None:
         raise SettingsError(f"{wanted.out} already exists and was not overwritten. Choose another file name.")
 
 
-def _import_seeds(wanted: ImportOptions, settings: Settings | None) -> None:
+def _import_seeds(wanted: ImportOptions, settings: Settings | None) -> dict[str, Any]:
     topic = None if settings is None else make_topic(settings)
     with _skip_forgotten(wanted, settings) as spare, show_progress("reading", unit="posts", lines=True) as watch:
         names, brought = find_seeds(PostFiles(wanted.files, wanted.skip_bad, watch), topic, spare)
-    lines = "".join(f"{name}\n" for name, _ in names[: wanted.most])
-    if wanted.out is None:
+    chosen = [name for name, _ in names[: wanted.most]]
+    lines = "".join(f"{name}\n" for name in chosen)
+    if wanted.out is None and not wanted.as_json:
         open_data_stream().write(lines)
-    else:
+    elif wanted.out is not None:
         try:
             with wanted.out.open("x", encoding="utf-8") as file:
                 file.write(lines)
@@ -165,7 +201,9 @@ def _import_seeds(wanted: ImportOptions, settings: Settings | None) -> None:
             raise SettingsError(f"{wanted.out} cannot be written ({error.strerror}): name another file.") from error
     what = "posts" if topic is None else "posts of the topic"
     authors = pluralize(brought.authors, "author")
-    _print_result(brought, f"by {authors}; {len(names):,} of them can be fetched by name and have {what}")
+    more = f"by {authors}; {len(names):,} of them can be fetched by name and have {what}"
+    values = _print_result(brought, more, as_json=wanted.as_json)
+    return values | {"authors": brought.authors, "eligible": len(names), "usernames": chosen}
 
 
 @contextmanager
@@ -195,18 +233,27 @@ def _find_place(wanted: ImportOptions, settings: Settings | None) -> DatabaseAdd
     return find_database(wanted.database, changed=stores) if stores or wanted.database else Path("none")
 
 
-def _print_result(brought: PostImportResult, more: str) -> None:
+def _print_result(brought: PostImportResult, more: str, *, as_json: bool) -> dict[str, Any]:
+    """Print what became of posts, unless it is wanted as JSON, and return it as plain values."""
     stored = brought.stored
     _print_skipped(brought.trouble)
-    new = f", {stored.new:,} of them new," if stored.new or more.startswith("into") else ""
-    _print_line(f"{pluralize(stored.posts, 'post')}{new} {more}")
-    if stored.forgotten:
-        _print_line(f"{pluralize(stored.forgotten, 'post')} skipped: forgotten, or by forgotten authors")
+    if not as_json:
+        new = f", {stored.new:,} of them new," if stored.new or more.startswith("into") else ""
+        _print_line(f"{pluralize(stored.posts, 'post')}{new} {more}")
+        if stored.forgotten:
+            _print_line(f"{pluralize(stored.forgotten, 'post')} skipped: forgotten, or by forgotten authors")
+    return {
+        "posts": stored.posts,
+        "posts_new": stored.new,
+        "posts_forgotten": stored.forgotten,
+        "lines_skipped": brought.trouble.count,
+    }
 
 
-def _print_tables(lines: Sequence[str], trouble: LineErrors) -> None:
+def _print_tables(lines: Sequence[str], trouble: LineErrors, *, as_json: bool) -> None:
     _print_skipped(trouble)
-    _print_line("; ".join(lines))
+    if not as_json:
+        _print_line("; ".join(lines))
 
 
 def _print_skipped(trouble: LineErrors) -> None:
@@ -225,14 +272,14 @@ class ImportKind:
     """What a file can be imported as.
 
     Attributes:
-        work: does it, with the campaign, if one is named.
+        work: does it, with the campaign, if one is named; returns counts and names as plain values.
         tables: those of an export that are imported where a folder with one is named.
         needs: which campaign it needs; "": none.
         stores: whether it changes the database.
         names_accounts: whether --ids and --names say what its cells are.
     """
 
-    work: Callable[[ImportOptions, Settings | None], None]
+    work: Callable[[ImportOptions, Settings | None], dict[str, Any]]
     tables: Sequence[str]
     needs: str = ""
     stores: bool = True

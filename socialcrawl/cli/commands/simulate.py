@@ -146,11 +146,11 @@ class Grid:
 
 
 def simulate(grid: Grid, out: Path, *, jobs: int, address: str | None, as_json: bool) -> None:
-    """Replay a grid and show what it found; see `run` and, for scripts, `run_one`. Ctrl-C ends with exit code 130."""
+    """Replay a grid and show what it found (`run`; for scripts, `replay_as_values`). Ctrl-C: exit code 130."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that workers are stopped on the way out
     try:
         if as_json:
-            write_json(json.dumps(run_one(grid)))
+            write_json(json.dumps(replay_as_values(grid)))
         else:
             run(grid, out, make_console(unfolded=True), jobs=jobs, address=address)
     except KeyboardInterrupt:
@@ -159,24 +159,34 @@ def simulate(grid: Grid, out: Path, *, jobs: int, address: str | None, as_json: 
         raise typer.Exit(INTERRUPTED) from None
 
 
-def run_one(grid: Grid) -> dict[str, Any]:
-    """Return the only replay of a grid, as plain values: curve, steps, seed_score, seconds, peak_rss_mb.
+def replay_as_values(grid: Grid) -> dict[str, Any]:
+    """Replay all of a grid in this process, one after the other, and return the results as plain values.
+
+    Returns:
+        curve, steps, seed_score, seconds and peak_rss_mb of the only replay; else `replays`, a list with the same of
+        each, and its graph, estimator, strategy, refresh_rate and seed_set.
 
     Raises:
-        SettingsError: the grid has more than one, or something in it is not sound.
+        SettingsError: something in the grid is not sound.
     """
-    setups, paths = grid.setups(), _drop_repeats(grid.graphs)
-    if len(setups) * len(paths) * (grid.seeding.sets or len(grid.seeding.files) or 1) > 1:
-        raise SettingsError("--json prints one replay: name one graph, estimator, strategy, refresh rate and seed set.")
-    graph = read(paths[0])
-    replay = replayed(graph, grid.seeding.of(graph)[0], setups[0])
-    return {
-        "curve": replay.curve.tolist(),
-        "steps": replay.steps.tolist(),
-        "seed_score": replay.seed_score,
-        "seconds": replay.seconds,
-        "peak_rss_mb": replay.peak_rss_mb,
-    }
+    jobs, values = grid.jobs(), list[dict[str, Any]]()
+    for job in jobs:
+        replay = replayed(read(Path(job.graph)), job.seeds, job.setup)
+        values.append(
+            {
+                "graph": job.graph,
+                "estimator": job.setup.estimator,
+                "strategy": job.setup.strategy,
+                "refresh_rate": job.setup.refresh_rate,
+                "seed_set": job.seed_set,
+                "curve": replay.curve.tolist(),
+                "steps": replay.steps.tolist(),
+                "seed_score": replay.seed_score,
+                "seconds": replay.seconds,
+                "peak_rss_mb": replay.peak_rss_mb,
+            }
+        )
+    return values[0] if len(values) == 1 else {"replays": values}
 
 
 def run(grid: Grid, out: Path, console: Console, *, jobs: int, address: str | None) -> None:

@@ -11,6 +11,7 @@ import typer
 
 from socialcrawl.cli.choices import offer
 from socialcrawl.cli.options import PLACE, AsJson, CampaignName, Database, Pause, Place
+from socialcrawl.text.terminal import is_quiet, set_quiet
 
 ImportKind = Annotated[
     str,
@@ -32,13 +33,16 @@ ImportDatabase = Annotated[
 ]
 
 
+ImportedFiles = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        help="File to import: twarc JSON lines, Parquet, CSV, JSONL, text (also .gz), or the folder of an export."
+    ),
+]
+
+
 def import_(
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            help="File to import: twarc JSON lines, Parquet, CSV, JSONL, text (also .gz), or the folder of an export."
-        ),
-    ] = None,
+    files: ImportedFiles = None,
     *,
     kind: ImportKind = "posts",
     out: Annotated[
@@ -57,6 +61,7 @@ def import_(
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Skip lines that cannot be read.")] = False,
     pause: Pause = False,
     database: ImportDatabase = None,
+    as_json: AsJson = False,
 ) -> None:
     """Import posts, seeds or datasets.
 
@@ -65,6 +70,7 @@ def import_(
     from socialcrawl.cli.commands.import_file import ImportOptions, import_files  # noqa: PLC0415
     from socialcrawl.cli.databases import choose_database  # noqa: PLC0415
 
+    set_quiet(quiet=as_json or is_quiet())
     campaign = None if database is None else choose_database(database).file
     import_files(
         ImportOptions(
@@ -78,6 +84,7 @@ def import_(
             earlier=from_campaign,
             by_id=by_id,
             pause=pause,
+            as_json=as_json,
         )
     )
 
@@ -106,6 +113,7 @@ def backup(
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Copy to write.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     pause: Pause = False,
+    as_json: AsJson = False,
 ) -> None:
     """Copy the database.
 
@@ -114,10 +122,11 @@ def backup(
     from socialcrawl.cli.commands.backup import copy  # noqa: PLC0415
     from socialcrawl.cli.databases import choose_database, split_target  # noqa: PLC0415
 
+    set_quiet(quiet=as_json or is_quiet())
     given, file = split_target(place, database, out, "the copy")
     if file is None:
         raise typer.BadParameter("name the copy to write: --out FILE")
-    copy(choose_database(given, database).address, file, force=force, pause=pause)
+    copy(choose_database(given, database).address, file, force=force, pause=pause, as_json=as_json)
 
 
 Formats = Annotated[

@@ -138,13 +138,23 @@ def test_the_choices_that_help_shows_are_those_that_the_command_knows(words, fla
 def test_each_command_that_reports_takes_json():
     silent = {
         "init": "writes a file", "daemon": "has --log json", "pause": "acts", "resume": "acts", "stop": "acts",
-        "sql": "has --format", "explore": "serves pages", "mock": "serves posts", "import": "acts", "backup": "acts",
+        "sql": "has --format", "explore": "serves pages", "mock": "serves posts",
         "order": "writes files",
     }  # fmt: skip
     for words, command in COMMANDS.items():
         if len(words) == 1:
             flags = {flag for option in command.params for flag in option.opts}
             assert ("--json" in flags) != (words[0] in silent), words
+
+
+@pytest.mark.parametrize("words", ["run", "quote"])
+def test_a_command_that_lacks_its_campaign_file_names_those_of_the_folder(words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "There is no campaign file in this folder: write one with `socialcrawl init`." in ask(words).stderr
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.toml").write_text(f'name = "{name}"\n[topic]\nkeywords = ["tea"]\n', "utf-8")
+    (tmp_path / "pyproject.toml").write_text("[project]\n", "utf-8")
+    assert "Missing argument 'CAMPAIGN'. Name a campaign file. In this folder: a.toml, b.toml." in ask(words).stderr
 
 
 class Entry:

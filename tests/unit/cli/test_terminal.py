@@ -174,6 +174,34 @@ def test_the_columns_of_a_table_stay_aligned_whatever_the_cells_hold():
     assert SHOWN * 2 in lines[4]
 
 
+@pytest.mark.parametrize(("width", "shown"), [(26, 2), (33, 3), (60, 4)])
+def test_a_narrow_terminal_shows_the_first_columns_in_full_and_names_the_others(width, shown):
+    names = ["account", "relevance", "posts", "read"]
+    table = Table(box=None, pad_edge=False)
+    table.add_column(names[0], overflow="fold")
+    for name in names[1:]:
+        table.add_column(name, no_wrap=True)
+    table.add_row("@somebody_with_a_long_name", "4.61", "37", "100")
+    console = Console(file=io.StringIO(), width=width)
+    console.print(table)
+    first, *lines = console.file.getvalue().splitlines()
+    assert first.split() == names[:shown]
+    folded = "".join(line[: first.index("relevance")].strip() for line in lines)
+    assert folded.startswith("@somebody_with_a_long_name")
+    text = " ".join(" ".join(lines).split())
+    assert text.partition("no room for: ")[2] == (
+        f"{', '.join(names[shown:])} (widen the terminal)" if shown < 4 else ""
+    )
+
+
+def test_a_query_keeps_all_of_its_columns_on_a_narrow_terminal():
+    table = Table(*(f"column{i}" for i in range(9)), box=None)
+    table.add_row(*"abcdefghi")
+    console = Console(file=io.StringIO(), width=40, shows_all=True)
+    console.print(table)
+    assert all(letter in console.file.getvalue().splitlines()[-1] for letter in "abcdefghi")
+
+
 def test_a_name_that_turns_the_order_around_leaves_the_cells_beside_it_alone(capsys):
     table = Table("name", "posts", box=None)
     table.add_row("ann\u202e\u200f\u2067", "12")
