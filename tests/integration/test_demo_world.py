@@ -115,9 +115,9 @@ def test_a_demo_that_finds_nothing_leaves_no_page_of_the_demo_that_it_replaces(t
     rows = (("ann", "2025-01-01", "telescope"), ("bob", "2025-12-01", "tea"))
     lines = [json.dumps(dict(zip(("author", "created_at", "text"), row, strict=True))) for row in rows]
     old.write_text("\n".join(lines), "utf-8")
-    for posts, has_page in ((None, True), (old, False)):
+    for file, has_page in ((None, True), (old, False)):
         shown = io.StringIO()
-        wanted = DemoOptions(**{**OPTIONS, "steps": 2, "keyword": "telescope", "posts": posts})
+        wanted = DemoOptions(**{**OPTIONS, "steps": 2, "keyword": "telescope", "posts": file})
         run_demo(wanted, Console(file=shown), as_json=False)
         assert (tmp_path / "demo.db").exists()
         assert (tmp_path / "demo-report.html").exists() == has_page

@@ -11,7 +11,6 @@ import typer
 
 from socialcrawl.cli.choices import offer
 from socialcrawl.cli.options import PLACE, AsJson, CampaignName, Database, Pause, Place
-from socialcrawl.text.terminal import is_quiet, set_quiet
 
 ImportKind = Annotated[
     str,
@@ -70,7 +69,6 @@ def import_(
     from socialcrawl.cli.commands.import_file import ImportOptions, import_files  # noqa: PLC0415
     from socialcrawl.cli.databases import choose_database  # noqa: PLC0415
 
-    set_quiet(quiet=as_json or is_quiet())
     campaign = None if database is None else choose_database(database).file
     import_files(
         ImportOptions(
@@ -122,7 +120,6 @@ def backup(
     from socialcrawl.cli.commands.backup import copy  # noqa: PLC0415
     from socialcrawl.cli.databases import choose_database, split_target  # noqa: PLC0415
 
-    set_quiet(quiet=as_json or is_quiet())
     given, file = split_target(place, database, out, "the copy")
     if file is None:
         raise typer.BadParameter("name the copy to write: --out FILE")
