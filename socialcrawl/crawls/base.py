@@ -125,6 +125,7 @@ class CrawlKind(ABC):
         does: what it does, as a clause: "which ...".
         unasked: what is to be said of an account that it has not asked.
         drawn: how the accounts that it read were chosen, where they are not chosen by relevance; "" elsewhere.
+        paper: the publication of its method, as a reference; "" where there is none.
         focus: how it prefers accounts, where it does, for the sentence that its collection is no random sample.
         features: the names of the features of its picks.
         private: keys of its section that name people, files or words that judge them, which a datasheet does not tell.
@@ -139,6 +140,7 @@ class CrawlKind(ABC):
     does: ClassVar[str] = "which is of a kind that another package adds"
     unasked: ClassVar[str] = "it was not asked yet"
     drawn: ClassVar[str] = ""
+    paper: ClassVar[str] = ""
     focus: ClassVar[str] = ""
     features: ClassVar[Sequence[str]] = COLUMNS
     private: ClassVar[Sequence[str]] = ()

@@ -5,6 +5,7 @@ from typing import Any
 
 from socialcrawl.crawls.facts import DEFAULT
 from socialcrawl.crawls.registry import find_kind
+from socialcrawl.engine.model import Reason
 from socialcrawl.exporters.datasheet_facts import count_gaps, is_other_server, read_span, select_settings
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.ratelimit.budget import format_dollars
@@ -29,6 +30,8 @@ class CollectionFacts:
         began: when its first request was sent, ISO 8601; None: there was none.
         ended: when the last reply came.
         rehearsed: whether it only ever asked another server than the platform's.
+        honours: whether accounts that opt out were skipped all the time.
+        judged: whether something else than keywords decides what is on topic.
     """
 
     def __init__(self, traces: CampaignTraces, found: Summary) -> None:
@@ -41,6 +44,10 @@ class CollectionFacts:
         self.seed: int = versions[-1].get("seed", 0)
         servers = [(one.get("source") or {}).get("base_url") for one in (stored.settings, *versions)]
         self.rehearsed = all(is_other_server(found.platform, server) for server in servers)
+        own = versions[-1].get(self.kind) or {}
+        had = [given.get("source") or {} for given in (stored.settings, *versions)]
+        self.honours = all(source.get("opt_outs", True) for source in had)
+        self.judged = any(own.get(key) for key in find_kind(self.kind).facts.files)
         with join_transaction(traces.connection):
             self.gaps: Mapping[str, Any] = count_gaps(traces.connection, stored.id, found.requests, found.platform)
             self.unseen = count_unseen(traces.connection, stored.id)
@@ -61,9 +68,12 @@ def write_methods(facts: CollectionFacts, found: Summary, version: str) -> str:
 
 def _describe_methods(facts: CollectionFacts, found: Summary, version: str) -> Iterator[str]:
     title, kind = find_platform_facts(found.platform).title, find_kind(facts.kind)
-    server = " (on a test server, not the platform itself)" if facts.rehearsed else ""
+    server = ""
+    if facts.rehearsed:
+        yield f"Data come from a simulated platform (mock server), not from {title}; do not publish as observations."
+        server = "a simulation of "
     span = f"between {_format_minute(facts.began)} and {_format_minute(facts.ended)} (UTC)" if facts.began else "so far"
-    yield f"We collected data from {title}{server} {span} with socialcrawl {version}."
+    yield f"We collected posts from {server}{title} {span} with socialcrawl {version}, a focused crawler."
     yield from _describe_choice(facts, found)
     counts = found.on_topic
     read = pluralize(counts.seeds + counts.discovered, "account")
@@ -73,6 +83,7 @@ def _describe_methods(facts: CollectionFacts, found: Summary, version: str) -> I
         span = f", written from {counts.first} to {counts.last} (UTC)" if counts.first else ""
         yield f"Posts that match the topic{span}: {describe_matches(counts)}."
     yield from _describe_missing(facts.gaps)
+    yield from _describe_opt_outs(facts)
     chosen = (
         [f"The result is not a random sample: a {kind.focus} and its choice depends on the seeds."]
         if kind.focus
@@ -82,6 +93,8 @@ def _describe_methods(facts: CollectionFacts, found: Summary, version: str) -> I
     if facts.kind == DEFAULT.name:
         yield "The share of the topic that is held was not measured."
     yield f"Random seed {facts.seed}; the command socialcrawl verify replays the decisions."
+    if kind.paper:
+        yield f"Method: {kind.paper}."
 
 
 def _describe_choice(facts: CollectionFacts, found: Summary) -> Iterator[str]:
@@ -90,7 +103,9 @@ def _describe_choice(facts: CollectionFacts, found: Summary) -> Iterator[str]:
     crawl, source = settings.get("crawl", {}), settings.get("source", {})
     if found.topic:
         words = ", ".join(f'"{word}"' for word in found.topic)
-        yield f"The topic was given by {words}; the relevance of an account is 1 + ln(their occurrences in its posts)."
+        yield f"The topic was given by {words}."
+        yield from _describe_matching(facts)
+        yield "The relevance of an account is 1 + ln(occurrences of the topic in the posts read), or 0 without any."
     if found.seeds.size:
         searched = settings.get("seeds", {}).get("search")
         how = "authors of posts found by a search for the topic" if searched else "named"
@@ -107,6 +122,35 @@ def _describe_choice(facts: CollectionFacts, found: Summary) -> Iterator[str]:
         )
     if pages := source.get("pages_per_user"):
         yield f"Of each account, at most {pluralize(pages, 'page')} of its newest posts were read."
+
+
+def _describe_matching(facts: CollectionFacts) -> Iterator[str]:
+    """Yield which posts match, as `graph.relevance.Topic` decides."""
+    topic = facts.settings.get("topic", {})
+    words = topic.get("keywords") or ()
+    if facts.judged:
+        return
+    if words:
+        stems = any(word.endswith("*") for word in words)
+        prefix = " (with * at its end: words that begin with it)" if stems else ""
+        yield f"A post matches if it contains a keyword as a whole word or phrase{prefix}, in upper or lower case."
+    if topic.get("patterns"):
+        yield "A post also matches a regular expression." if words else "A post matches by a regular expression."
+    if languages := topic.get("languages"):
+        yield f"Only posts in these languages, or without a known language, count: {', '.join(languages)}."
+    limits = [f"{name} {topic[name]}" for name in ("from", "until") if topic.get(name)]
+    if limits:
+        yield f"Only posts written {' '.join(limits)} (UTC), or without a known time, count."
+
+
+def _describe_opt_outs(facts: CollectionFacts) -> Iterator[str]:
+    """Yield whether accounts that opted out were skipped, and how many."""
+    missing: Mapping[str, int] = facts.gaps["missing"]
+    if facts.honours:
+        opted, protected = (missing.get(reason, 0) for reason in (Reason.OPTED_OUT, Reason.PROTECTED))
+        yield f"Accounts that had opted out were skipped: {opted:,}, and {protected:,} protected."
+    else:
+        yield "Opt-outs other than protected accounts were not honoured all the time (opt_outs = false)."
 
 
 def _describe_missing(gaps: Mapping[str, Any]) -> Iterator[str]:

@@ -19,6 +19,10 @@ class CollectKind(CrawlKind):
     """Campaigns of kind `collect`."""
 
     facts = COLLECT
+    paper = (
+        "Gouriten, Maniu and Senellart (2014): Scalable, Generic, and Adaptive Systems for Focused Crawling. "
+        "ACM Conference on Hypertext and Social Media. doi:10.1145/2631775.2631795"
+    )
     matter = "the accounts and posts that matter most to the topic"
     focus = "focused crawl asks those accounts first that its estimator expects to say most about the topic,"
     collection = True

@@ -25,6 +25,10 @@ class RefreshKind(CrawlKind):
     """Campaigns of kind `refresh`. An import brings the accounts that they test."""
 
     facts = REFRESH
+    paper = (
+        "Huynh, Mathieu and Viennot (2015): LiveRank: How to Refresh Old Datasets. "
+        "Internet Mathematics. doi:10.1080/15427951.2015.1098756"
+    )
     matter = "the accounts of an old dataset that are still active"
     does = "which checks which accounts of an old dataset are active, the likely ones first"
     unasked = "it was not tested yet, and no import brought it: others of the dataset link to it"

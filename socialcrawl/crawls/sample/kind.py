@@ -27,6 +27,10 @@ class SampleKind(CrawlKind):
     """Campaigns of kind `sample`."""
 
     facts = SAMPLE
+    paper = (
+        "Bar-Yossef, Kanungo and Krauthgamer (2003): Focused Sampling: Computing Topical Web Statistics. "
+        "IBM Research Division, Almaden Research Center"
+    )
     matter = "what the accounts that speak of the topic are like, all of them together"
     does = "which walks along links at random to draw accounts that speak of the topic"
     unasked = "no walk has needed it yet: accounts that were read link to it, or are mentioned by it"

@@ -24,6 +24,10 @@ class TrackKind(CrawlKind):
     """Campaigns of kind `track`."""
 
     facts = TRACK
+    paper = (
+        "Kumar, Lang, Marlow and Tomkins (2008): Efficient Discovery of Authoritative Resources. "
+        "IEEE International Conference on Data Engineering"
+    )
     matter = "the accounts that count, and what they write"
     does = "which finds accounts that count and goes back to them for what they wrote since"
     focus = """\

@@ -6,6 +6,7 @@ from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +17,10 @@ from stores import opened
 from x_crawls import TOPIC, campaign_of, crawl, posts, rows, scratch
 
 import socialcrawl as sc
+from socialcrawl import __version__
 from socialcrawl.campaign.policies import load_policy
+from socialcrawl.crawls.facts import BUILT_IN
+from socialcrawl.crawls.registry import find_kind
 from socialcrawl.crawls.track.report import RankedAccount, TrackReport, VisitYield
 from socialcrawl.errors import StoreError
 from socialcrawl.mock.server import serve_in_thread
@@ -24,12 +28,14 @@ from socialcrawl.render import report_charts
 from socialcrawl.render.campaign_report import read_report
 from socialcrawl.render.html_elements import LONGEST, make_element, write_document
 from socialcrawl.render.html_report import PageSource, make_page, make_sections
-from socialcrawl.render.methods_paragraph import CollectionFacts
+from socialcrawl.render.methods_paragraph import CollectionFacts, write_methods
 from socialcrawl.render.network_layout import compute_layout
 from socialcrawl.storage.queries.top_network import NetworkNode, TopNetwork
 from socialcrawl.storage.queries.topic_counts import TopicCounts, TopicText
 from socialcrawl.storage.queries.traces import CampaignTraces
 
+ROOT = Path(__file__).parents[3]
+TERMS = (ROOT / "docs" / "explanation" / "terms-and-ethics.md").read_text("utf-8")
 AT = 1_800_000_000.0
 HOSTILE = (
     '"><script>alert(1)</script>', "</title><img src=//evil.example onerror=alert(1)>", "javascript:alert(1)",
@@ -210,9 +216,90 @@ def test_the_methods_paragraph_has_the_counts_and_the_settings_no_secrets(databa
     assert "Random seed" in text
     assert "`" not in text
     assert "estimator nh-ne-sum" in text
-    assert "on a test server" in text
+    assert "Data come from a simulated platform (mock server), not from X; do not publish as observations." in text
     for secret in ("SOCIALCRAWL_TEST_TOKEN", "127.0.0.1", str(database)):
         assert secret not in plain
+
+
+def test_every_slot_of_the_template_of_the_methods_paragraph_is_filled(database, plain):
+    """Each capital word of the page in the documentation has its value here, or is left to the reader."""
+    template = " ".join(TERMS[TERMS.index("> We collected") : TERMS.index("The five papers")].replace("> ", "").split())
+    ((began, ended, sent),) = rows(
+        database, "select min(sent_at), max(coalesce(arrived_at, sent_at)), count(*) from request"
+    )
+    done = "from outcome o join pick using (n) where act in ('seed', 'expand')"
+    read, seeds = (
+        rows(database, f"select count(distinct o.node) {done} and {which}")[0][0]
+        for which in ("missing is null", "act = 'seed'")
+    )
+    gone = dict(rows(database, f"select missing, count(distinct o.node) {done} and missing is not null group by 1"))
+    matches = rows(database, "select author from hit join post on id = post")
+    filled = {
+        "PLATFORM": "a simulation of X between",
+        "START": f"between {began[:16].replace('T', ' ')} and",
+        "END": f"and {ended[:16].replace('T', ' ')} (UTC)",
+        "VERSION": f"socialcrawl {__version__}, a focused crawler",
+        "KEYWORDS": f'given by "{TOPIC}". A post matches if it contains a keyword as a whole word or phrase, in upper',
+        "SEEDS": f"from {seeds:,} seed accounts",
+        "HOW CHOSEN": "(authors of posts found by a search for the topic)",
+        "ESTIMATOR": "(estimator nh-ne-sum; after Gouriten, Maniu and Senellart, 2014)",
+        "PAGES": "pages of its newest posts were read",
+        "ACCOUNTS": f"The posts of {read:,} accounts were read",
+        "REQUESTS": f"with {sent:,} requests",
+        "MATCHES": f"{len(matches):,} posts",
+        "AUTHORS": f"by {len(set(matches) & set(rows(database, f'select o.node {done}'))):,} accounts",
+        "MISSING": f"{sum(gone.values()):,} accounts could not be read (",
+        "REASONS": ", ".join(f"{gone[why]:,} {why}" for why in sorted(gone)),
+        "OPTED": f"opted out were skipped: {gone.get('opted-out', 0):,}, and",
+        "PROTECTED": f"and {gone.get('protected', 0):,} protected.",
+        "COMPLETENESS": "The share of the topic that is held was not measured.",
+        "SEED": f"Random seed {rows(database, 'select seed from campaign')[0][0]};",
+        "PAPER": "doi:10.1145/2631775.2631795",
+    }
+    elsewhere = {"LANGUAGES", "COST", "DATE"}  # none in this campaign, none of a mock, known to the reader alone
+    slots = set(re.findall(r"HOW CHOSEN|\b[A-Z]{4,}\b", template)) - {"HOW", "CHOSEN"} | {"END"}
+    assert slots == filled.keys() | elsewhere
+    text = Page(plain).sections["methods"]
+    assert [slot for slot, said in filled.items() if said not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("topic", "said"),
+    [
+        ({"keywords": ["sun"]}, ["as a whole word or phrase, in upper or lower case"]),
+        ({"keywords": ["sol*"]}, ["(with * at its end: words that begin with it)"]),
+        ({"patterns": ["su+n"]}, ["A post matches by a regular expression."]),
+        ({"keywords": ["sun"], "languages": ["en", "de"]}, ["without a known language, count: en, de."]),
+        ({"keywords": ["sun"], "from": "2025-01-01"}, ["Only posts written from 2025-01-01 (UTC)"]),
+    ],
+)
+def test_the_methods_paragraph_says_which_posts_match(found, topic, said):
+    report, facts = found
+    told = CollectionFacts.__new__(CollectionFacts)
+    told.__dict__ |= {**facts.__dict__, "settings": {"topic": topic}}
+    text = write_methods(told, report.found, "1")
+    assert all(part in text for part in said)
+
+
+def test_opt_outs_are_counted_and_their_neglect_is_said(found):
+    report, facts = found
+    told = CollectionFacts.__new__(CollectionFacts)
+    told.__dict__ |= {**facts.__dict__, "gaps": {**facts.gaps, "missing": {"opted-out": 1_234, "protected": 2}}}
+    assert "opted out were skipped: 1,234, and 2 protected." in write_methods(told, report.found, "1")
+    told.honours = False
+    assert "were not honoured all the time (opt_outs = false)" in write_methods(told, report.found, "1")
+
+
+def test_papers_are_those_of_the_file_of_citations():
+    cited = (ROOT / "CITATION.cff").read_text("utf-8")
+    for kind in BUILT_IN:
+        paper = find_kind(kind).paper
+        names, rest = paper.split(" (", 1)
+        one = next(part for part in cited.split("  - type: ") if rest[7:].split(". ")[0] in part)
+        assert f'"{kind}"' in one
+        assert f"year: {rest[:4]}" in one
+        assert re.split(", | and ", names) == re.findall(r"family-names: ([\w-]+)", one)
+        assert re.findall(r"doi: ?(\S+)", one) == re.findall(r"doi:(\S+)", paper)
 
 
 def make_source(found, name, *, with_texts=True):
