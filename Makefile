@@ -85,7 +85,7 @@ pictures: $(VENV)/.dev
 	PYTHONPATH=. $(BIN)/python tests/support/doc_pictures.py
 
 docs: $(VENV)/.dev
-	$(BIN)/zensical build --strict --clean
+	$(BIN)/python tests/support/docs_site.py
 
 lock:
 	uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links --no-header \

@@ -1,14 +1,13 @@
 """The documentation is built as a site without a warning; its links lead somewhere and nothing comes from elsewhere."""
 
 import json
-import shutil
-import subprocess
-import sys
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from docs_site import NOTEBOOKS, build, prepare_pages
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,11 +38,8 @@ class Page(HTMLParser):
 def project(tmp_path_factory):
     """A copy of the pages, built strictly; links out of it lead to the files of the project."""
     copy = tmp_path_factory.mktemp("site") / "project"
-    copy.mkdir()
-    shutil.copy(ROOT / "zensical.toml", copy)
-    shutil.copytree(ROOT / "docs", copy / "docs")
-    command = [Path(sys.executable).with_name("zensical"), "build", "--strict"]
-    done = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
+    prepare_pages(copy)
+    done = build(copy)
     assert done.returncode == 0, done.stdout + done.stderr
     return copy
 
@@ -56,6 +52,19 @@ def pages(project):
 def test_each_page_of_the_documentation_is_a_page_of_the_site(project, pages):
     made = {file.relative_to(project / "site").with_suffix(".md") for file in pages}
     assert made == {file.relative_to(project / "docs") for file in (project / "docs").rglob("*.md")}
+
+
+def test_each_notebook_is_a_page_with_its_pictures_and_outputs(project, pages):
+    for file in NOTEBOOKS:
+        cells = json.loads(file.read_text("utf-8"))["cells"]
+        outputs = [output for cell in cells for output in cell.get("outputs", ())]
+        page = (project / "site/notebooks" / f"{file.stem}.html").read_text("utf-8")
+        drawn = sum("image/png" in output.get("data", {}) for output in outputs)
+        assert drawn > 0
+        assert page.count(f'src="{file.stem}-') == drawn
+        assert all(
+            (file.parent / picture).suffix == ".png" for picture in re.findall(rf'src="({file.stem}-[^"]+)"', page)
+        )
 
 
 def test_links_of_the_site_lead_to_pages_places_and_files(project, pages):
