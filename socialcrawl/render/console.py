@@ -32,7 +32,7 @@ class Console(rich_console.Console):
     """A console of rich that sends no control characters but rich's own.
 
     Where a table does not fit, its last columns are left out and named below it: else rich would narrow its first one
-    to nothing.
+    to nothing. The title of a table may be wider than its columns.
 
     Args:
         shows_all: whether tables keep all of their columns, however narrow these become.
@@ -53,6 +53,10 @@ class Console(rich_console.Console):
         shown, left_out = renderable, list[str]()
         if isinstance(renderable, Table) and renderable.show_header and not self.shows_all:
             shown, left_out = _drop_columns(self, options or self.options, renderable)
+            if shown.title is not None:  # rich would fold it to the width of the columns
+                yield from super().render(Text(str(shown.title), style=shown.title_style or "table.title"), options)
+                shown = copy(shown)
+                shown.title = None
         for text, style, control in super().render(shown, options):
             yield Segment(text if control else escape_controls(text), style, control)
         if left_out:

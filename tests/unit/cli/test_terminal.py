@@ -194,6 +194,16 @@ def test_a_narrow_terminal_shows_the_first_columns_in_full_and_names_the_others(
     )
 
 
+def test_a_title_is_not_folded_to_the_width_of_its_table():
+    table = Table(title="settings that differ from the last run", title_justify="left", box=None)
+    table.add_column("setting")
+    table.add_row("seed")
+    console = Console(file=io.StringIO(), width=60)
+    console.print(table)
+    assert console.file.getvalue().splitlines()[0].rstrip() == "settings that differ from the last run"
+    assert table.title == "settings that differ from the last run", "it can be printed again"
+
+
 def test_a_query_keeps_all_of_its_columns_on_a_narrow_terminal():
     table = Table(*(f"column{i}" for i in range(9)), box=None)
     table.add_row(*"abcdefghi")
