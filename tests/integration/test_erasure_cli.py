@@ -34,6 +34,11 @@ def test_the_commands_show_what_goes_and_do_it_when_agreed(tmp_path):
         assert "would be forgotten" in dry.stdout
         assert "1  account emptied" in dry.stdout
         assert "@nobody_here" in dry.stdout
+        assert re.search(r"stored about them .*\n +1 row of account: node, platform, platform_id, username", dry.stdout)
+        assert re.search(r"platform_id 1003, username person3\b", dry.stdout, re.IGNORECASE)
+        assert "secret-of-1003" not in dry.stdout.replace("description secret-of-1003", ""), "texts are in --json only"
+        whole = json.loads(command("forget", "--db", place, "--user", "1003", "--dry-run", "--json").stdout)
+        assert any("secret-of-1003" in post["text"] for post in whole["stored"]["post"])
         with pytest.raises(SettingsError, match="--yes"):
             command("forget", "--db", place, "--user", "1003")
         done = command("forget", "--db", place, "--user", "1003", "--yes", "--json")

@@ -51,6 +51,7 @@ ROWS = {
 }
 """What is said of the rows of each table: of one, and of several."""
 
+SHOWN, LONGEST = 5, 60  # accounts whose values are shown, and characters of each value
 MATCHES = {
     "request": "the address that was fetched names them",
     "id": "a field holds their id or that of a post of theirs",
@@ -225,6 +226,8 @@ def _run_erasure(where: DatabaseAddress, erasure: _Erasure, manner: ErasureOptio
         if not manner.as_json:
             _print_report(report, erasure.more, replace(manner, dry=True))
         if manner.dry:
+            if not manner.as_json:
+                _print_stored(report)
             return report
         typer.confirm("This cannot be undone. Go on?", abort=True)
 
@@ -244,7 +247,8 @@ def _run_erasure(where: DatabaseAddress, erasure: _Erasure, manner: ErasureOptio
 def _make_plain(report: ErasureReport, manner: ErasureOptions) -> dict[str, Any]:
     """Return a report as plain values."""
     values = {"dry_run": manner.dry, "rows": report.counts, "not_held": report.unheld, "before": report.before}
-    return values | {"answers": report.answers}
+    stored = {} if report.stored is None else {"stored": report.stored}
+    return values | {"answers": report.answers} | stored
 
 
 def _name_by_kind(report: ErasureReport, kind: str) -> ErasureReport:
@@ -253,7 +257,7 @@ def _name_by_kind(report: ErasureReport, kind: str) -> ErasureReport:
     def named(keys: list[str]) -> list[str]:
         return [f"{kind}:{key.removeprefix('user:')}" if key.startswith("user:") else key for key in keys]
 
-    return ErasureReport(report.counts, named(report.unheld), named(report.before), report.answers)
+    return replace(report, unheld=named(report.unheld), before=named(report.before))
 
 
 def _print_report(report: ErasureReport, more: str, manner: ErasureOptions) -> None:
@@ -268,6 +272,24 @@ def _print_report(report: ErasureReport, more: str, manner: ErasureOptions) -> N
         write_line("  nothing: there is nothing of it here")
     _format_list("not held, and from now on kept out", report.unheld)
     _format_list("forgotten before", report.before)
+
+
+def _print_stored(report: ErasureReport) -> None:
+    """Print which fields are stored about those who are named; the values of accounts are short enough to be shown."""
+    if report.stored is None:
+        return
+    write_line("stored about them (--json prints all values):" if report.stored else "stored about them: nothing")
+    for table, rows in report.stored.items():
+        columns = dict.fromkeys(name for row in rows for name in row)
+        write_line(f"  {pluralize(len(rows), 'row'):>12} of {table}: {', '.join(columns)}")
+        for row in rows[:SHOWN] if table == "account" else ():
+            values = ", ".join(f"{name} {_shorten(value)}" for name, value in row.items())
+            write_line(f"  {'':>12}   {values}")
+
+
+def _shorten(value: object) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def _format_list(words: str, names: list[str], most: int = 10) -> None:

@@ -61,7 +61,7 @@ def verify(
 
 
 Yes = Annotated[bool, typer.Option("-y", "--yes", help="Delete without asking. This cannot be undone.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be deleted and change nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what is stored and would be deleted; change nothing.")]
 
 
 def forget(

@@ -2,15 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from sqlalchemy import Connection
 
 from socialcrawl.platforms.facts import DEFAULT
-from socialcrawl.storage.erasure import archive, derived, ledger, rows, seed_slots, targets, tombstones
+from socialcrawl.storage.erasure import archive, derived, ledger, rows, seed_slots, stored_rows, targets, tombstones
 from socialcrawl.storage.erasure.dry_run import is_dry_run
 from socialcrawl.storage.erasure.orders import ErasureOrder
 from socialcrawl.storage.erasure.targets import ErasureTargets
 from socialcrawl.storage.versions import begin_epochs
+
+FEW = 20  # accounts and posts of which a dry run shows what is stored
 
 
 @dataclass(slots=True)
@@ -22,12 +25,15 @@ class ErasureReport:
         unheld: what was named and is not in the database, as `user:ID`, `@name`, `post:ID`; a tombstone keeps it out.
         before: what was named and had been forgotten before.
         answers: of the original answers removed, how many by the kind of match: see `naming.KINDS`.
+        stored: of a dry run, the rows that are stored about those who are named, by table; None: not looked up, as more
+            than FEW are named.
     """
 
     counts: dict[str, int] = field(default_factory=dict)
     unheld: list[str] = field(default_factory=list)
     before: list[str] = field(default_factory=list)
     answers: dict[str, int] = field(default_factory=dict)
+    stored: dict[str, list[dict[str, Any]]] | None = field(default=None, compare=False)
 
     @property
     def is_empty(self) -> bool:
@@ -49,6 +55,8 @@ def forget(connection: Connection, order: ErasureOrder, now: str, platform: str 
     places, scrubbed = rows.remove_places(connection, order, platform) if order.places else (0, set())
     gone = targets.find_order_targets(connection, order, platform)
     report = ErasureReport(*({}, *_find_absent(connection, order, gone, known)))
+    if is_dry_run(connection) and len(order.users) + len(order.names) + len(order.posts) <= FEW:
+        report.stored = stored_rows.read_stored(connection)
     numbers = archive.find_known_numbers(connection, gone)
 
     def others() -> dict[str, int]:

@@ -23,6 +23,7 @@ from erasure_towns import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import select
 from stores import a_place, rows
 from tiny_town import PEOPLE, Clock, close, person
 
@@ -34,6 +35,7 @@ from socialcrawl.storage.database.lease import Lease
 from socialcrawl.storage.erasure.execution import erase
 from socialcrawl.storage.erasure.forgetting import forget
 from socialcrawl.storage.erasure.tombstones import find_forgotten
+from socialcrawl.storage.schema.tables import metadata
 
 BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 PERSONAL = ("platform_id", "username", "handle", "name", "description", "created_at", "followers", "following",
@@ -124,6 +126,45 @@ def test_no_row_of_any_table_names_the_forgotten(kind, crowd):
         cut = {f"3-{j}" for j in range(10)}
         for column in ("reply_to", "quote_of", "conversation_id", "repost_of", "id"):
             assert not {key for (key,) in rows(store, f"select {column} from post")} & cut
+        close(store)
+
+
+@BOTH
+def test_a_dry_run_shows_every_row_that_is_stored_about_the_named_and_that_an_erasure_removes_or_empties(kind):
+    def read_rows(table):
+        found = store.connection.execute(select(table).order_by(*table.primary_key.columns)).mappings()
+        rows = [dict(row) for row in found]
+        store.connection.rollback()
+        keys = [column.name for column in table.primary_key.columns]
+        return {tuple(row[key] for key in keys): row for row in rows}
+
+    with a_place(kind) as place:
+        store, _ = crawled(place)
+        shown = forgotten(store, "1003", posts=["7-0"], dry=True).stored
+        assert {"account", "post", "mention", "hit", "pick", "outcome", "link"} <= set(shown)
+        before = {name: read_rows(metadata.tables[name]) for name in metadata.tables}
+        forgotten(store, "1003", posts=["7-0"])
+        for name, old in before.items():
+            keys = [column.name for column in metadata.tables[name].primary_key.columns]
+            listed = {tuple(row[key] for key in keys): row for row in shown.get(name, ())}
+            assert all(row == {k: v for k, v in old[key].items() if v is not None} for key, row in listed.items()), name
+            new = read_rows(metadata.tables[name])
+            removed = {key for key in old if key not in new}
+            if name in ("account", "post", "mention", "hit", "follow"):
+                assert removed <= set(listed), name
+            if name in ("post", "mention", "hit", "follow"):
+                assert removed == set(listed), name
+        mine = node_of(store, "1003") if node_of(store, "1003") is not None else shown["account"][0]["node"]
+        assert [row["node"] for row in shown["account"]] == [mine]
+        assert {row["node"] for name in ("pick", "outcome") for row in shown[name]} == {mine}
+        close(store)
+
+
+def test_of_many_who_are_named_a_dry_run_shows_counts_only():
+    with a_place("sqlite") as place:
+        store, _ = crawled(place)
+        assert forgotten(store, *(str(1000 + i) for i in range(21)), dry=True).stored is None
+        assert forgotten(store, "@not_there", dry=True).stored == {}
         close(store)
 
 
