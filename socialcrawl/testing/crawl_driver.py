@@ -1,6 +1,7 @@
 """Crawls on known graphs, driven by hand: what the checks of the test kit compare."""
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from socialcrawl.crawls.collect.strategies import AddedStrategy, Strategy
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.model import Act, Node, Outcome, Pick, Stop, Wait
 from socialcrawl.engine.protocols import Batch, Crawl
+from socialcrawl.system.plugins import describe_error
 from socialcrawl.testing.known_graphs import KNOWN_GRAPHS, DrawnGraph, draw_random
 
 Make = Callable[[], Any]
@@ -20,6 +22,24 @@ Steps = list[tuple[Batch, list[Outcome]]]
 """A history: batches with their outcomes."""
 OWN = "socialcrawl.crawls."
 GRAPHS = (*KNOWN_GRAPHS.values(), draw_random())
+
+
+def assert_only(*checks: Callable[[Make], None]) -> tuple[Callable[[Make], None], ...]:
+    """Return the checks, which raise only AssertionError: other errors, as of a failing method, become its sentence."""
+    return tuple(map(_raise_assertions, checks))
+
+
+def _raise_assertions(check: Callable[[Make], None]) -> Callable[[Make], None]:
+    @wraps(check)
+    def run(make: Make) -> None:
+        try:
+            check(make)
+        except AssertionError:
+            raise
+        except Exception as error:  # whatever an object of another package raises
+            raise AssertionError(f"{check.__name__}: {describe_error(error)}.") from error
+
+    return run
 
 
 def wrap_estimator(made: Any) -> Estimator:

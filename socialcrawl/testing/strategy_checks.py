@@ -11,6 +11,7 @@ from socialcrawl.crawls.collect.strategies import find_strategy_fault
 from socialcrawl.testing.crawl_driver import (
     GRAPHS,
     Make,
+    assert_only,
     check_fold,
     drive,
     list_steps,
@@ -80,7 +81,7 @@ def check_folding_picks(make: Make) -> None:
             check_fold(begin, drawn, _name(make()), size)
 
 
-STRATEGY_CHECKS: tuple[Callable[[Make], None], ...] = (
+STRATEGY_CHECKS: tuple[Callable[[Make], None], ...] = assert_only(
     check_method,
     check_picks,
     check_picking_changes_nothing,

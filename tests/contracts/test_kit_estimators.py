@@ -9,6 +9,7 @@ import pytest
 from socialcrawl.crawls.collect.estimators import BreadthFirst, Estimator, make_estimator
 from socialcrawl.crawls.collect.estimators.base import ScoreTerms
 from socialcrawl.crawls.collect.strategies import STRATEGIES, ControlledStrategy, Greedy, make_strategy
+from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.testing import ESTIMATOR_CHECKS, GOLDEN_SEQUENCES, KNOWN_GRAPHS, STRATEGY_CHECKS, replay
 from socialcrawl.testing.golden_sequences import DIGITS
 
@@ -191,3 +192,37 @@ def test_a_crawl_by_hand_takes_the_golden_steps(graph, name):
     assert replay(KNOWN_GRAPHS[graph], BreadthFirst(), most=4) == replay(KNOWN_GRAPHS[graph], BreadthFirst())[:3] or (
         len(KNOWN_GRAPHS[graph].seeds) > 1
     )
+
+
+def test_every_check_teaches_one_account_at_a_time():
+    shapes = set()
+
+    class Learner:
+        def score(self, graph, rows, n):
+            return graph.column("links", rows)
+
+        def learn(self, x, y):
+            shapes.add((x.shape, y.shape))
+
+    for check in ESTIMATOR_CHECKS:
+        check(Learner)
+    assert shapes == {((1, len(COLUMNS)), (1,))}
+
+
+def test_checks_of_a_method_or_constructor_that_raises_raise_assertions_only():
+    class Broken:
+        def score(self, graph, rows, n):
+            return {}["no column"]
+
+        def pick(self, frontier, size, n):
+            raise ValueError("no picks here")
+
+    def refuse():
+        raise TypeError("no constructor here")
+
+    for check in (*ESTIMATOR_CHECKS[1:], *STRATEGY_CHECKS[1:]):
+        with pytest.raises(AssertionError, match=r"no column|no picks here"):
+            check(Broken)
+    for check in (*ESTIMATOR_CHECKS, *STRATEGY_CHECKS):
+        with pytest.raises(AssertionError, match=f"{check.__name__}: TypeError: no constructor here"):
+            check(refuse)

@@ -1,7 +1,9 @@
 """Estimators that other packages add, or that a person names as `module:Class`."""
 
 import inspect
+import warnings
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,13 +23,14 @@ METHODS = {
 }
 """The methods of an estimator and their arguments; only `score` has to be there."""
 LOWEST = -1e300  # the score where an estimator says nothing that is a number
+ALIKE = 0.86  # the share of common letters from which a name counts as misspelt: "lern", not "show" for "sow"
 Result = TypeVar("Result")
 
 
 def find_estimator_fault(_name: str, found: Any) -> str:
     """Return what is wrong with the class of an estimator, as a predicate; "": nothing."""
     if inspect.isclass(found) and getattr(found, "score", None) is Estimator.score:
-        return "has no method score(graph, rows, n) of its own"
+        return "does not define score(graph, rows, n)"
     return find_class_fault(found, METHODS)
 
 
@@ -37,7 +40,20 @@ def find_class_fault(found: Any, methods: Mapping[str, tuple[str, ...]]) -> str:
         return f"is no class but a {type(found).__name__}"
     first = next(iter(methods))
     faults = (find_call_fault(found, name, given, needed=name == first) for name, given in methods.items())
-    return next((fault for fault in faults if fault), "")
+    return next((fault for fault in faults if fault), "") or _find_misspelling(found, methods)
+
+
+def _find_misspelling(found: type[Any], methods: Mapping[str, tuple[str, ...]]) -> str:
+    """Return that a public method of a class looks like a misspelt optional one that the class does not define."""
+    home = found.__module__.partition(".")[0]
+    classes = [one for one in found.__mro__ if one.__module__.partition(".")[0] == home]
+    names = {name: value for one in classes for name, value in vars(one).items()}
+    for name in sorted(name for name, value in names.items() if callable(value) and not hasattr(Estimator, name)):
+        near = get_close_matches(name, methods.keys() - names.keys(), 1, ALIKE)
+        if near and not name.startswith("_"):
+            call = f"{near[0]}({', '.join(methods[near[0]])})"
+            return f"has a method {name} that is never called. Did you mean {call}? If not, rename it to _{name}"
+    return ""
 
 
 def make_object(made: type[Any], what: str, seed: int, options: Mapping[str, Any]) -> Any:
@@ -95,15 +111,24 @@ class AddedEstimator(Estimator):
     def __init__(self, name: str, made: Any) -> None:
         self.name, self.made = name, made
         self.what = f"the estimator {name!r}"
+        self._is_warned = False
 
     def score(self, graph: CrawlGraph, rows: Rows, n: int) -> Floats:
         """Return the scores of the other estimator; where they are no finite numbers, the lowest score.
+
+        Warns once, the first time that no score of a batch is finite.
 
         Raises:
             PluginError: they are not one number for each of `rows`.
         """
         scores = call_guarded(self.what, "score", self.made.score, graph, rows, n)
-        return replace_undefined(self._check_numbers("score", scores, (len(rows),)))
+        numbers = self._check_numbers("score", scores, (len(rows),))
+        if len(rows) and not self._is_warned and not np.isfinite(numbers).any():
+            self._is_warned = True
+            said = f"After {n} steps {self.what} returned no finite score for any of {len(rows)} accounts: "
+            said += "they are read in order of discovery."
+            warnings.warn(said, RuntimeWarning, stacklevel=2)
+        return replace_undefined(numbers)
 
     def get_terms(self, n: int) -> ScoreTerms | None:
         """Return the terms of the other estimator, if it has any."""

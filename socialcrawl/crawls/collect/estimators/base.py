@@ -83,7 +83,7 @@ class Estimator(Protocol):
 
         Changes nothing.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no method score(graph, rows, n) of its own")
+        raise NotImplementedError(f"{type(self).__name__} does not define score(graph, rows, n)")
 
     def get_terms(self, n: int) -> ScoreTerms | None:
         """Return how `score` is made after `n` steps.
@@ -111,6 +111,7 @@ class Estimator(Protocol):
     def learn(self, x: Floats, y: Floats) -> None:
         """Take in fetched nodes: features as picked, shape (m, len(COLUMNS)), and true values, shape (m,).
 
-        Learning m rows at once is, bit for bit, learning them one after the other.
+        An estimator of yours is called once for each account that was read, also when a history is read again: m is 1.
+        Built-in estimators also learn many rows at once, with the same result, bit for bit.
         """
         return

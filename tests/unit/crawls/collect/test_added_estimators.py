@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -198,6 +199,40 @@ def test_what_is_no_number_is_the_lowest_score():
     assert scores.tolist() == [LOWEST, 1.0, LOWEST]
 
 
+def test_scores_of_which_none_is_finite_are_warned_of_once():
+    graph, one = grown(), around(lambda self, graph, rows, n: np.full(len(rows), np.nan))
+    assert one.score(graph, np.empty(0, np.int64), 0).tolist() == []
+    with pytest.warns(RuntimeWarning, match="After 4 steps the estimator 'mine' returned no finite score for any of 3"):
+        assert one.score(graph, graph.frontier(), 4).tolist() == [LOWEST] * 3
+    with warnings.catch_warnings(action="error"):
+        one.score(graph, graph.frontier(), 5)
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("lern", "has a method lern that is never called. Did you mean learn(x, y)? If not, rename it to _lern"),
+        ("note_fetchd", "has a method note_fetchd that is never called. Did you mean note_fetched(graph, row)?"),
+        ("learn", ""),
+        ("learns", ""),
+        ("_lern", ""),
+        ("show", ""),
+    ],
+)
+def test_a_misspelt_optional_method_is_refused_with_the_nearest_name(name, fault):
+    class Plain:
+        def score(self, graph, rows, n):
+            return rows
+
+    class Mine(Plain):
+        pass
+
+    setattr(Plain, name, lambda self, *given: None)
+    found = find_estimator_fault("mine", Mine)
+    assert found.startswith(fault)
+    assert bool(found) == bool(fault)
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -246,9 +281,9 @@ def test_a_class_that_only_inherits_score_is_refused(others):
         def scores(self, graph, rows, n):
             return rows
 
-    fault = "has no method score(graph, rows, n) of its own"
+    fault = "does not define score(graph, rows, n)"
     assert find_estimator_fault("mine", Misspelt) == fault
-    with pytest.raises(NotImplementedError, match="Misspelt has no method score"):
+    with pytest.raises(NotImplementedError, match="Misspelt does not define score"):
         Misspelt().score(grown(), np.array([1]), 0)
 
 
