@@ -354,7 +354,7 @@ def simulate(
     for one in estimators:
         name = one if isinstance(one, str) else _find_name(one)
         if name in curves:
-            raise SettingsError(f"The estimator {name} is named twice.")
+            raise SettingsError(f"The estimator {name} is named twice: give each object its own attribute `name`.")
         setup = ReplaySetup(
             one if isinstance(one, str) else "random", steps, strategy=strategy, refresh_rate=refresh_rate, seed=seed
         )

@@ -334,7 +334,7 @@ def plugins(*, as_json: AsJson = False) -> None:
     from socialcrawl.cli.commands.installed_plugins import show_plugins  # noqa: PLC0415
     from socialcrawl.render.console import make_console  # noqa: PLC0415
 
-    show_plugins(make_console(), as_json=as_json)
+    raise typer.Exit(show_plugins(make_console(), as_json=as_json))
 
 
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {

@@ -67,7 +67,7 @@ def test_the_tests_of_each_example_package_pass_where_it_is_installed(name, inst
 
 
 def test_both_packages_are_listed_with_their_versions_and_load(installed, tmp_path):
-    listed = json.loads(telling(tmp_path, installed)("plugins", "--json"))
+    listed = json.loads(telling(tmp_path, installed)("plugins", "--json"))["plugins"]
     assert {(row["group"], row["name"], row["package"], row["version"], row["problem"]) for row in listed} >= {
         ("socialcrawl.estimators", "river-tree", "socialcrawl-river", "1.0", ""),
         ("socialcrawl.platforms", "forum", "socialcrawl-json-forum", "1.0", ""),

@@ -1,7 +1,9 @@
 """`socialcrawl plugins`: what other packages add, and whether it can be used."""
 
 import json
+import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from dataclasses import asdict
 from typing import Any
 
@@ -27,18 +29,23 @@ GROUPS: tuple[tuple[PluginGroup, Callable[[str], Any]], ...] = (
 """The groups of plug-ins, with what loads one of them by its name."""
 
 
-def show_plugins(console: Console, *, as_json: bool) -> None:
-    """Show what other packages add, by group: name, object, package, version, and why it cannot be used."""
-    found = [(group, group.list_installed(load)) for group, load in GROUPS]
+def show_plugins(console: Console, *, as_json: bool) -> int:
+    """Show what other packages add, by group: name, object, package, version, and why it cannot be used.
+
+    Return the exit code: 1 if one of them cannot be used. What plug-ins print goes to stderr.
+    """
+    with redirect_stdout(sys.stderr):
+        found = [(group, group.list_installed(load)) for group, load in GROUPS]
+    code = int(any(one.problem for _, installed in found for one in installed))
     if as_json:
         rows = [{"group": group.group, **asdict(one)} for group, installed in found for one in installed]
-        write_json(json.dumps(rows, indent=2, ensure_ascii=False))
-        return
+        write_json(json.dumps({"plugins": rows}, indent=2, ensure_ascii=False))
+        return code
     if not any(installed for _, installed in found):
         console.print(
             "No plug-ins are installed. Packages add estimators, strategies, platforms and kinds of campaigns."
         )
-        return
+        return code
     for group, installed in found:
         if installed:
             console.print(_make_table(group, installed))
@@ -46,6 +53,7 @@ def show_plugins(console: Console, *, as_json: bool) -> None:
         for one in installed:
             if one.problem:
                 console.print(Text(f"{one.name}: {one.problem}"), soft_wrap=True)
+    return code
 
 
 def _make_table(group: PluginGroup, installed: list[InstalledPlugin]) -> Table:

@@ -110,7 +110,7 @@ def test_a_plot_has_a_curve_with_a_label_for_each_estimator():
     [
         ("bfs", "are a list"),
         ([], "are a list"),
-        (["bfs", "bfs"], "named twice"),
+        (["bfs", "bfs"], "named twice: give each object its own attribute `name`"),
         (["hybird-sum"], "hybrid-sum"),
         ([3], "no estimator"),
     ],

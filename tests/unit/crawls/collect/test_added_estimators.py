@@ -390,8 +390,8 @@ def test_a_class_beside_the_user_is_found_in_the_working_folder(tmp_path, monkey
 
 
 def test_what_is_installed_is_listed_with_its_package_and_whether_it_loads(others, capsys):
-    show_plugins(make_console(), as_json=True)
-    listed = {(row["group"], row["name"], row["value"]): row for row in json.loads(capsys.readouterr().out)}
+    assert show_plugins(make_console(), as_json=True) == 1
+    listed = {(row["group"], row["name"], row["value"]): row for row in json.loads(capsys.readouterr().out)["plugins"]}
     late = listed["socialcrawl.estimators", "late", "others_work:Late"]
     assert (late["package"], late["version"], late["problem"]) == ("others-work", "1.0", "")
     assert listed["socialcrawl.strategies", "last", "others_work:Last"]["problem"] == ""
@@ -418,17 +418,26 @@ def test_a_package_cannot_take_the_name_of_a_built_in_estimator(tmp_path, monkey
     monkeypatch.syspath_prepend(str(tmp_path))
     assert type(make_estimator("bfs", seed=1)).__name__ == "BreadthFirst"
     show_plugins(make_console(), as_json=True)
-    (row,) = json.loads(capsys.readouterr().out)
+    (row,) = json.loads(capsys.readouterr().out)["plugins"]
     assert row["problem"] == "The name 'bfs' belongs to socialcrawl: the package needs to choose another one."
     plugins._find_entries.cache_clear()
 
 
 def test_where_nothing_is_installed_the_list_says_so(monkeypatch, capsys):
     monkeypatch.setattr(plugins, "_find_entries", lambda group: ())
-    show_plugins(make_console(), as_json=False)
+    assert show_plugins(make_console(), as_json=False) == 0
     assert "No plug-ins are installed." in capsys.readouterr().out
     show_plugins(make_console(), as_json=True)
-    assert json.loads(capsys.readouterr().out) == []
+    assert json.loads(capsys.readouterr().out) == {"plugins": []}
+
+
+def test_what_a_plug_in_prints_is_no_part_of_the_list(monkeypatch, capsys):
+    loud = lambda self, load=None: print("hello") or []  # noqa: E731, T201
+    monkeypatch.setattr(plugins.PluginGroup, "list_installed", loud)
+    show_plugins(make_console(), as_json=True)
+    shown = capsys.readouterr()
+    assert json.loads(shown.out) == {"plugins": []}
+    assert "hello" in shown.err
 
 
 @pytest.mark.parametrize(
