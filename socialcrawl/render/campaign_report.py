@@ -62,6 +62,10 @@ class CampaignReport:
     baselines: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
 
+ACCOUNT_COLUMNS = ("relevance", "occurrences", "matching", "share", "posts read", "step")
+SHARE_NOTE = "matching: stored posts of the account that match; share: of all its stored posts"
+
+
 def read_report(
     connection: "Opened", name: str | None, wanted: ReportRequest = ANYTHING, *, billed: bool | None = None
 ) -> CampaignReport:
@@ -110,9 +114,7 @@ def describe_steering(given: CampaignReport) -> list[str]:
     if gained.control or not lines:
         lines += steering.describe_steering(gained, given.judgement)
     if found.invented and not given.baselines:
-        lines.append(
-            "  demo-report.html, which the demo wrote, compares them by simulation if all accounts could be read"
-        )
+        lines.append("  the page that the demo writes (*-report.html) compares them by simulation")
     return lines
 
 
@@ -227,20 +229,29 @@ def _show_accounts(console: Console, given: CampaignReport) -> None:
     ):
         console.print()
         console.print(_make_accounts_table(title, rows, pages=find_platform_facts(found.platform).pages))
+    console.print(SHARE_NOTE, soft_wrap=True)
 
 
 def _make_accounts_table(title: str, rows: Sequence[Mapping[str, Any]], *, pages: bool) -> Table:
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("page" if pages else "account", overflow="fold")
-    for name in ("relevance", "occurrences", "posts read", "step"):
+    for name in ACCOUNT_COLUMNS:
         table.add_column(name, justify="right", no_wrap=True, min_width=len(name))
     for row in rows:
-        step = f"{row['step']:,}" if row["act"] in STEPS else "seed"
         name = row["account"].removeprefix("@") if pages else row["account"]
-        table.add_row(Text(name), f"{row['value']:.2f}", f"{row['occurrences']:,}", f"{row['posts']:,}", step)
+        table.add_row(Text(name), *format_account(row))
     if not rows:
-        table.add_row("none yet", "", "", "", "")
+        table.add_row("none yet", *("" for _ in ACCOUNT_COLUMNS))
     return table
+
+
+def format_account(row: Mapping[str, Any]) -> list[str]:
+    """Return the cells of an account in a list of the most relevant ones, by ACCOUNT_COLUMNS."""
+    share = f"{100 * row['matching'] / row['stored']:.0f} %" if row["stored"] else "-"
+    step = f"{row['step']:,}" if row["act"] in STEPS else "seed"
+    return [
+        f"{row['value']:.2f}", f"{row['occurrences']:,}", f"{row['matching']:,}", share, f"{row['posts']:,}", step,
+    ]  # fmt: skip
 
 
 def _make_requests(found: Summary) -> Table:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from socialcrawl.crawls.collect.crawl import REST
+from socialcrawl.crawls.collect.estimators.added import LOWEST
 from socialcrawl.crawls.collect.explain import Explanation
 from socialcrawl.crawls.registry import find_kind
 from socialcrawl.crawls.seeds import TRIES
@@ -55,11 +56,11 @@ SAID = {
     "stranger": "the database knows it, but this campaign has met no link to it and no search found it",
     "unchosen": "a search found it, when as many seeds were chosen already as [seeds] most allows; nobody who was read "
     "links to it",
-    "closed": "it is linked to, but not among those that can be asked",
+    "closed": "it is linked to, but not among those that can be read",
     "waiting": "it is a seed, and its turn comes before any other account is chosen",
     "open": "it was chosen, and its answer has not come yet: run the campaign to go on",
     "looked-up": "it was looked up as a seed, and can not be read; nobody who was read links to it",
-    "frontier": "it can be asked, and was not yet",
+    "frontier": "it can be read, and was not yet",
 }
 
 
@@ -95,7 +96,55 @@ def _(trace: AccountTrace, console: Console, top: int) -> None:
 
 def collect_explanation(trace: Any) -> dict[str, Any]:
     """Return an explanation as plain values of JSON, for programs."""
-    return cast("dict[str, Any]", _make_plain(asdict(trace)))
+    summary = summarize_explanation(trace)
+    return cast("dict[str, Any]", ({"summary": summary} if summary else {}) | _make_plain(asdict(trace)))
+
+
+@singledispatch
+def summarize_explanation(trace: Any) -> str:
+    """Return in one or two sentences why an account was read or not; "" where nothing is known, or the kind has none."""
+    del trace
+    return ""
+
+
+@summarize_explanation.register
+def _(explanation: Explanation) -> str:
+    made, last = explanation.decision, explanation.asks[-1] if explanation.asks else None
+    result = _summarize_result(last)
+    if made is None:
+        return f"Read as a seed: the campaign began with it.{result}" if explanation.state == "seed" else ""
+    links, topical = len(explanation.links), sum(link.alpha > 0 for link in explanation.links)
+    known = _count_links(explanation, links)
+    because = f"{known}, {topical:,} of them in matching posts" if links else "it was found without a link to it"
+    if explanation.state == "frontier":
+        place = f"{made.rank:,} of {made.frontier:,} by its score, {format_number(made.score)}"
+        return f"Not read yet: {because}. It is number {place}."
+    if made.drawn != STEERED:
+        return f"Drawn at random in step {made.taken + 1:,}, to measure what the estimator gains.{result}"
+    return f"Chosen in step {made.taken + 1:,} with the score {format_number(made.score)}: {because}.{result}"
+
+
+def _count_links(explanation: Explanation, links: int) -> str:
+    """Return how many of those that were read link to an account, as a clause."""
+    if find_platform_facts(explanation.platform).pages:
+        return f"{pluralize(links, 'page')} read before {'links' if links == 1 else 'link'} to it"
+    return f"{pluralize(links, 'account')} read before {'mentions' if links == 1 else 'mention'} it"
+
+
+def _summarize_result(last: AccountVisit | None) -> str:
+    """Return what came of the last visit, as a sentence after another one; "" where there is no answer."""
+    if last is None or last.at is None or last.act == Act.RESOLVE:
+        return ""
+    if last.missing is not None:
+        return f" It could not be read: {last.missing}."
+    matches = pluralize(last.occurrences or 0, "occurrence")
+    posts = pluralize(last.posts or 0, "post")
+    return f" It has the relevance {format_number(last.value or 0.0)}: {matches} of the topic in {posts}."
+
+
+def format_number(value: float) -> str:
+    """Return a number with four significant digits; what an estimator gives where it has no finite score is named."""
+    return "no finite score" if abs(value) >= -LOWEST else f"{value + 0.0:.4g}"
 
 
 def _format_story(explanation: Explanation) -> Iterator[str]:
@@ -103,6 +152,8 @@ def _format_story(explanation: Explanation) -> Iterator[str]:
     who = explanation.user if pages else format_account(explanation.user)
     who = who if explanation.names is None or explanation.node is None else _name_node(explanation, explanation.node)
     yield f"{who} in the campaign {explanation.campaign}"
+    if summary := summarize_explanation(explanation):
+        yield f"{summary}\n"
     if explanation.state == "unknown":
         page = "no page that was read links to it" if pages else "nobody who was read mentions it"
         yield f"this database has never heard of it: {page}, and no search found it"
@@ -125,17 +176,17 @@ def _format_story(explanation: Explanation) -> Iterator[str]:
 
 def _format_visits(explanation: Explanation) -> Iterator[str]:
     for ask in explanation.asks:
-        act = {"seed": "asked as a seed", "resolve": "looked up as a seed", "import": "taken from a file"}
+        act = {"seed": "read as a seed", "resolve": "looked up as a seed", "import": "taken from a file"}
         found = "the answer has not come yet"
         if ask.missing is not None:
-            found = f"not to be read: {ask.missing}"
+            found = f"could not be read: {ask.missing}"
         elif ask.at is not None and ask.act == Act.RESOLVE:
             found = "found"
         elif ask.at is not None:
             matches = pluralize(ask.occurrences or 0, "match", "matches")
-            found = f"worth {ask.value:.4g} ({matches} in {pluralize(ask.posts or 0, 'post')})"
-        score = f", score {ask.score:.6g}" if ask.act == Act.EXPAND else ""
-        yield f"decision {ask.n:,}: {act.get(ask.act, 'asked')}{score}; {ask.at or 'since'}: {found}"
+            found = f"relevance {format_number(ask.value or 0.0)} ({matches} in {pluralize(ask.posts or 0, 'post')})"
+        score = f", score {format_number(ask.score)}" if ask.act == Act.EXPAND else ""
+        yield f"decision {ask.n:,}: {act.get(ask.act, 'read')}{score}; {ask.at or 'since'}: {found}"
 
 
 def _format_state(explanation: Explanation) -> Iterator[str]:
@@ -149,7 +200,7 @@ def _format_state(explanation: Explanation) -> Iterator[str]:
             f"({REST} after the failure; {TRIES} times at most)"
         )
     elif explanation.state == "asked" and explanation.decision is None:
-        yield "no estimate led to it: nothing else was left to ask, or the history was changed after it"
+        yield "no estimate led to it: nothing else was left to read, or the history was changed after it"
     elif explanation.state in SAID:
         yield SAID[explanation.state]
 
@@ -162,10 +213,10 @@ def _format_decision(explanation: Explanation) -> Iterator[str]:
         yield f"explained with version {explanation.version} of the settings, those of the time"
     taken = pluralize(made.taken, "step")
     yield f"estimator {explanation.estimator}, strategy {explanation.strategy}; after {taken} it was {made.turn}"
-    yield f"score {made.score:.6g}: rank {made.rank:,} of {made.frontier:,} that could be asked"
+    yield f"score {format_number(made.score)}: rank {made.rank:,} of {made.frontier:,} that could be read"
     best, who = made.best
     if made.rank > 1:
-        yield f"the best of them scored {best:.6g} ({_name_node(explanation, who)})"
+        yield f"the best of them scored {format_number(best)} ({_name_node(explanation, who)})"
     if explanation.together > 1:
         yield f"{explanation.together} are chosen together (refresh_rate), so not only the best"
     if made.drawn != STEERED:
@@ -178,7 +229,7 @@ def _format_decision(explanation: Explanation) -> Iterator[str]:
         yield f"the campaign's {steps} done: it would take more to reach it"
     if made.agrees is False:
         yield f"what was stored with the decision differs: {made.why} after it"
-    seen = ", ".join(f"{name} {value:.6g}" for name, value in made.features.items())
+    seen = ", ".join(f"{name} {format_number(value)}" for name, value in made.features.items())
     yield f"known of it then: {seen}" if made.agrees is not None else f"known of it: {seen}"
 
 
@@ -190,11 +241,11 @@ def _format_parts(explanation: Explanation) -> Table:
     for name in ("value", "weight", "adds"):
         table.add_column(name, justify="right")
     for part in made.parts:
-        table.add_row(part.name, f"{part.value:.6g}", f"{part.weight:.6g}", f"{part.share:.6g}")
+        table.add_row(part.name, *map(format_number, (part.value, part.weight, part.share)))
     if not made.parts:
         table.add_row(f"{made.turn} is not a sum of features", "", "", "")
     elif made.intercept:
-        table.add_row("intercept", "", "", f"{made.intercept:.6g}")
+        table.add_row("intercept", "", "", format_number(made.intercept))
     return table
 
 
@@ -204,11 +255,11 @@ def _format_links(explanation: Explanation, top: int) -> Table:
     title = f"who links to it ({len(best):,} of {len(explanation.links):,})"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("page" if find_platform_facts(explanation.platform).pages else "account", overflow="fold")
-    for name in ("relevance", "alpha", "product", "decision"):
+    for name in ("relevance", "link weight", "product", "decision"):
         table.add_column(name, justify="right")
     for link in best:
         numbers = (link.value, link.alpha, link.value * link.alpha)
-        table.add_row(Text(_format_source(explanation, link)), *(f"{number:.4g}" for number in numbers), f"{link.n:,}")
+        table.add_row(Text(_format_source(explanation, link)), *map(format_number, numbers), f"{link.n:,}")
     return table
 
 

@@ -13,13 +13,19 @@ from socialcrawl import __version__
 from socialcrawl.crawls.refresh.report import RefreshReport
 from socialcrawl.crawls.sample.report import SampleReport
 from socialcrawl.crawls.track.report import RankedAccount, TrackReport
-from socialcrawl.engine.model import STEPS, format_time
+from socialcrawl.engine.model import format_time
 from socialcrawl.errors import StoreError
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.render import report_charts, steering
 from socialcrawl.render.block_charts import choose_points, describe_left_out
-from socialcrawl.render.campaign_report import CampaignReport, describe_steering, group_requests
+from socialcrawl.render.campaign_report import (
+    ACCOUNT_COLUMNS,
+    CampaignReport,
+    describe_steering,
+    format_account,
+    group_requests,
+)
 from socialcrawl.render.headline import list_headlines
 from socialcrawl.render.html_elements import (
     Child,
@@ -126,11 +132,15 @@ def make_sections(page: PageSource) -> Iterator[tuple[str, ET.Element]]:
     elif found.discovered or found.top_seeds:
         yield _make_section("accounts", "Most relevant accounts", *_make_accounts(page))
     if page.texts:
-        yield _make_section("posts", "Posts on topic", *_make_posts(page))
+        yield _make_section("posts", "Matching posts", *_make_posts(page))
     yield _make_section("requests", "Requests and cost", *_make_requests(page))
     yield _make_section("gaps", "What is missing", *_make_gaps(page))
     yield _make_section("methods", "How it was collected", *_make_methods(page))
     yield _make_section("publishing", "What you may publish", *_make_publishing(page))
+
+
+USED_BY = {"q": "altered-greedy", "zeta": "altered-greedy", "nr_d": "nr"}
+"""Settings of [crawl] that only one strategy or estimator reads."""
 
 
 @singledispatch
@@ -247,14 +257,14 @@ def _make_network(page: PageSource) -> Iterator[ET.Element]:
 def _make_accounts(page: PageSource) -> Iterator[ET.Element]:
     found = page.report.found
     for title, rows in (("discovered by the crawl", found.discovered), ("seeds", found.top_seeds)):
-        cells = [
-            (_name(page, row["account"], row["id"]), f"{row['value']:.2f}", f"{row['occurrences']:,}",
-             f"{row['posts']:,}", f"{row['step']:,}" if row["act"] in STEPS else "seed")
-            for row in rows
-        ]  # fmt: skip
-        head = ["account", "relevance", "occurrences", "posts read", "step"]
-        yield make_table(head, cells, caption=title, numbers=[1, 2, 3, 4])
-    said = "Relevance is 1 + ln(occurrences): it counts, and is no share. Accounts that post much rank higher."
+        cells: list[list[Child]] = [[_name(page, row["account"], row["id"]), *format_account(row)] for row in rows]
+        head = ["account", *ACCOUNT_COLUMNS]
+        yield make_table(head, cells, caption=title, numbers=range(1, len(head)))
+    said = (
+        "Relevance grows with the occurrences of the topic, the first ones most: it counts, and is no share, so "
+        "accounts that post much rank higher. Matching: stored posts of the account that match. "
+        "Share: of all its stored posts."
+    )
     yield make_element("p", said, class_="quiet")
 
 
@@ -295,16 +305,22 @@ def _make_gaps(page: PageSource) -> Iterator[ET.Element]:
 def _make_methods(page: PageSource) -> Iterator[ET.Element]:
     methods = write_methods(page.facts, page.report.found, __version__)
     yield make_element("p", make_element("bdi", methods), class_="methods")  # a longer text is not cut: it is copied
+    crawl = page.facts.settings.get("crawl", {})
+    chosen = [crawl.get(key) for key in ("strategy", "estimator", "start")]
+    unused = {("crawl", name) for name, user in USED_BY.items() if user not in chosen}
     rows = [
         (f"[{section}] {name}", quote_text(_format_setting(value)))
         for section, values in page.facts.settings.items()
         for name, value in _list_settings(values)
+        if (section, name) not in unused
     ]
     yield make_details("Settings", make_table(["setting", "value"], rows, caption="settings that may be published"))
 
 
 def _list_settings(values: Any) -> list[tuple[str, Any]]:
-    return sorted(values.items()) if isinstance(values, Mapping) else [("", values)]
+    """Return the settings of a section that have a value."""
+    pairs = sorted(values.items()) if isinstance(values, Mapping) else [("", values)]
+    return [(name, value) for name, value in pairs if value is not None and value not in ([], {})]
 
 
 def _format_setting(value: Any) -> str:

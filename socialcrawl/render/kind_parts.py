@@ -81,7 +81,7 @@ def find_curve(details: object, found: Summary) -> ScoreCurve | None:
     """Return the curve of a campaign: of one that collects, the relevance found; None where there is none."""
     if details is not None or not len(found.steps):
         return None
-    return ScoreCurve("score curve", found.steps, f"{found.name}: relevance found", RELEVANCE)
+    return ScoreCurve("relevance found", found.steps, f"{found.name}: relevance found", RELEVANCE)
 
 
 @find_curve.register

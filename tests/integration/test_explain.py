@@ -2,6 +2,7 @@
 
 import json
 from contextlib import contextmanager
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -16,7 +17,8 @@ from socialcrawl.campaign.sections.topic import TopicSection
 from socialcrawl.campaign.settings import check_settings
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
-from socialcrawl.crawls.collect.explain import list_unread_seeds, rebuild_collect
+from socialcrawl.crawls.collect.estimators.added import LOWEST
+from socialcrawl.crawls.collect.explain import Decision, Explanation, list_unread_seeds, rebuild_collect
 from socialcrawl.crawls.collect.strategies import make_strategy
 from socialcrawl.crawls.reporting import explain as explain_by
 from socialcrawl.crawls.seeds import Seeds
@@ -27,9 +29,10 @@ from socialcrawl.platforms.x.source import XSource
 from socialcrawl.platforms.x.vocabulary import find_vocabulary
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.render.explanation import format_number, summarize_explanation
 from socialcrawl.storage.campaigns import TopicChange, ensure_campaign, read_query_history
 from socialcrawl.storage.database.connection import connect
-from socialcrawl.storage.queries.traces import CampaignTraces
+from socialcrawl.storage.queries.traces import AccountVisit, CampaignTraces, IncomingLink
 from socialcrawl.storage.sql_store import SqlStore
 
 USERNAMES = ["PERSON0", "person11", "nobody"]
@@ -375,6 +378,38 @@ def test_the_crawl_is_made_anew_as_it_was(words, file):
         assert made.taken == 9
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(-0.0, "0"), (1.54352, "1.544"), (0.00180091, "0.001801"), (12_345.6, "1.235e+04"), (LOWEST, "no finite score")],
+)
+def test_numbers_have_four_digits_no_negative_zero_and_no_sentinel(value, shown):
+    assert format_number(value) == shown
+
+
+def test_the_summary_says_what_is_true_of_each_state():
+    made = Decision(7, 1.5, 3, 20, (2.0, Node(9)), {}, "nh-ne-sum", 0.0, [])
+    links = [IncomingLink(1, Node(1), "expand", 2.0, 1.0), IncomingLink(2, Node(2), "expand", 1.0, 0.0)]
+    read = AccountVisit(8, 8, "expand", 1.5, "2026-01-01", 2.5, 3, 40, None)
+    lost = replace(read, missing="suspended")
+    base = Explanation("c", "ann", "asked", node=Node(3), asks=[read], decision=made, links=links)
+    mention = "2 accounts read before mention it, 1 of them in matching posts."
+    found = "It has the relevance 2.5: 3 occurrences of the topic in 40 posts."
+    assert summarize_explanation(base) == f"Chosen in step 8 with the score 1.5: {mention} {found}"
+    assert summarize_explanation(replace(base, asks=[lost])).endswith(f"{mention} It could not be read: suspended.")
+    drawn = replace(base, decision=replace(made, drawn=1))
+    assert summarize_explanation(drawn).startswith(
+        "Drawn at random in step 8, to measure what the estimator gains. It has"
+    )
+    waiting = replace(base, state="frontier", asks=())
+    assert summarize_explanation(waiting) == f"Not read yet: {mention} It is number 3 of 20 by its score, 1.5."
+    assert (
+        summarize_explanation(replace(base, links=links[:1], platform="web")).split(": ")[1].startswith("1 page read")
+    )
+    seed = replace(base, state="seed", decision=None)
+    assert summarize_explanation(seed) == f"Read as a seed: the campaign began with it. {found}"
+    assert summarize_explanation(replace(base, state="unknown", decision=None, asks=())) == ""
+
+
 def test_the_command_tells_people_and_programs(place):
     from socialcrawl.storage.database.address import PostgresAddress
 
@@ -391,8 +426,13 @@ def test_the_command_tells_people_and_programs(place):
     assert child.returncode == 0, child.stderr
     made = told.decision
     for words in (f"@{user} in the campaign tiny", f"rank {made.rank} of {made.frontier}", "n_sum", "intercept",
-                  f"{made.score:.6g}", f"(2 of {len(told.links)})", "estimator hybrid-sum"):  # fmt: skip
+                  f"{made.score:.4g}", f"(2 of {len(told.links)})", "estimator hybrid-sum"):  # fmt: skip
         assert words in text
+    topical = sum(link.alpha > 0 for link in told.links)
+    assert given["summary"].startswith(f"Chosen in step {made.taken + 1} with the score {made.score:.4g}: ")
+    assert f"read before mention it, {topical} of them in matching posts." in given["summary"]
+    assert f"the relevance {told.asks[-1].value:.4g}: {told.asks[-1].occurrences} occurrence" in given["summary"]
+    assert " ".join(text.split("\n", 1)[1].split()).startswith(given["summary"])
     child = socialcrawl("explain", "ghost", "--db", where)
     assert (child.returncode, "never heard" in child.stdout) == (1, True)
     child = socialcrawl("explain", user, "--db", where, "--campaign", "no")
@@ -413,7 +453,7 @@ def test_every_state_is_told_in_a_sentence(file, capsys):
             "stranger": "met no link",
             "ghost": "heard",
         }
-    for user, words in {**search, frontier: "can be asked, and was not yet"}.items():
+    for user, words in {**search, frontier: "can be read, and was not yet"}.items():
         explain_account(file, user, None, Console(width=200))
         assert words in capsys.readouterr().out
     explain_account(file, "person0", None, Console(width=200), as_json=True)

@@ -18,6 +18,9 @@ from socialcrawl.storage.queries.topic_counts import TopicCounts, count_on_topic
 TOP = """
 select coalesce('@' || a.username, a.platform_id) as account, a.platform_id as id,
   o.value, o.occurrences, o.posts, p.act,
+  (select count(*) from post where author = o.node) as stored,
+  (select count(*) from hit join post on post.id = hit.post
+    where hit.campaign = o.campaign and post.author = o.node) as matching,
   case when p.act in ('expand', 'walk') then (select count(*) from pick q
     where q.campaign = p.campaign and q.act in ('expand', 'probe', 'walk') and q.n <= p.n) end as step
 from outcome o join pick p on p.campaign = o.campaign and p.n = o.n join account a on a.node = o.node

@@ -116,12 +116,19 @@ def test_the_numbers_of_the_page_are_those_of_sql(database, plain):
     for read, own, *_ in page.tables["relevance found (sum)"][1:]:
         assert float(own) == pytest.approx(sum(values[: count(read)]), abs=0.006)
     assert page.tables["relevance found (sum)"][0][1:] == ["this campaign"]
-    top = "select platform_id, value, occurrences, o.posts from outcome o join pick using (n) "
+    top = "select platform_id, value, occurrences, o.posts, o.node from outcome o join pick using (n) "
     top += "join account a on a.node = o.node"
+    written = dict(rows(database, "select author, count(*) from post group by 1"))
+    matching = dict(rows(database, "select author, count(*) from post where id in (select post from hit) group by 1"))
     for caption, act in (("discovered by the crawl", "expand"), ("seeds", "seed")):
         best = rows(database, f"{top} where act = '{act}' and value > 0 order by value desc, n limit 15")
-        told = [[row[0], float(row[1]), count(row[2]), count(row[3])] for row in page.tables[caption][1:]]
-        assert told == [[who, pytest.approx(value, abs=0.006), *more] for who, value, *more in best]
+        listed = page.tables[caption][1:]
+        told = [[row[0], float(row[1]), *map(count, row[2:4]), row[4], count(row[5])] for row in listed]
+        shares = {node: f"{100 * many / written[node]:.0f} %" for node, many in matching.items()}
+        assert told == [
+            [who, pytest.approx(value, abs=0.006), hits, matching[node], shares[node], posts]
+            for who, value, hits, posts, node in best
+        ]
     sent = {row[0]: 0 for row in page.tables["requests by status"][1:]}
     for endpoint, _, _, many in page.tables["requests by status"][1:]:
         sent[endpoint] += count(many)
