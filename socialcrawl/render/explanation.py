@@ -102,7 +102,7 @@ def collect_explanation(trace: Any) -> dict[str, Any]:
 
 @singledispatch
 def summarize_explanation(trace: Any) -> str:
-    """Return in one or two sentences why an account was read or not; "" where nothing is known, or the kind has none."""
+    """Return in one or two sentences why an account was read or not; "" where a kind of campaign has none."""
     del trace
     return ""
 
