@@ -24,6 +24,7 @@ from socialcrawl.render import block_charts, score_curve, steering
 from socialcrawl.render.console import Text
 from socialcrawl.render.headline import list_headlines
 from socialcrawl.render.kind_parts import collect_knowledge, find_curve, list_parts
+from socialcrawl.render.methods_paragraph import CollectionFacts, list_gaps, list_unseen
 from socialcrawl.render.sample_report import make_finite
 from socialcrawl.storage.queries.judgement import Judgement, judge_shadows
 from socialcrawl.storage.queries.summary import Summary, summarize_campaign
@@ -51,6 +52,8 @@ class CampaignReport:
         known: what a campaign knows beside counts; None for one that collects.
         gained: what the estimator of one that collects gained; None elsewhere.
         baselines: float64[steps] by name: what other ways to choose accounts find, simulated where all posts are known.
+        page: the name of the page that `demo` wrote beside the database; "" if there is none.
+        gaps: what is not in the dataset and how much of it, beside accounts that could not be read; no zeros.
     """
 
     found: Summary
@@ -60,6 +63,8 @@ class CampaignReport:
     known: Any = None
     gained: Steering | None = None
     baselines: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    page: str = ""
+    gaps: Sequence[tuple[str, str]] = ()
 
 
 ACCOUNT_COLUMNS = ("relevance", "occurrences", "matching", "share", "posts read", "step")
@@ -84,14 +89,34 @@ def read_report(
     traces = CampaignTraces(connection)
     if billed is None:
         billed = is_charged(found.platform, found.base_url)
+    known, facts = report(traces, found.name, wanted), CollectionFacts(traces, found)
+    gaps = list_gaps({**facts.gaps, "missing": {}})
+    if known is None:
+        gaps = [*list_unseen(facts, found), *gaps]
     return CampaignReport(
         found,
         billed,
         judge_shadows(connection, found.name),
         list_unread_seeds(traces, found.name) if found.missing else [],
-        report(traces, found.name, wanted),
+        known,
         measure_steering(traces, found.name),
+        page=_find_page(connection) if found.invented else "",
+        gaps=[(what, count) for what, count in gaps if count != "0"],
     )
+
+
+def _find_page(connection: "Opened") -> str:
+    """Return the name of the page that `demo` wrote beside the database; "" if there is no such file."""
+    url = connection.engine.url
+    if url.get_backend_name() != "sqlite" or not url.database:
+        return ""
+    page = name_demo_page(Path(url.database))
+    return page.name if page.is_file() else ""
+
+
+def name_demo_page(database: Path) -> Path:
+    """Return the file of the page that `demo` writes beside a database."""
+    return database.with_name(f"{database.stem}-report.html")
 
 
 def is_charged(platform: str, base_url: str) -> bool:
@@ -113,8 +138,8 @@ def describe_steering(given: CampaignReport) -> list[str]:
         lines = steering.describe_simulation(len(found.steps), ends)
     if gained.control or not lines:
         lines += steering.describe_steering(gained, given.judgement)
-    if found.invented and not given.baselines:
-        lines.append("  the page that the demo writes (*-report.html) compares them by simulation")
+    if found.invented and not given.baselines and given.page:
+        lines.append(f"  {given.page}, which the demo wrote, compares them by simulation if all accounts could be read")
     return lines
 
 
@@ -143,8 +168,23 @@ def collect_values(given: CampaignReport) -> dict[str, Any]:
         "dollars": found.cost / MILLS_PER_DOLLAR,
         "charged": given.billed,
         "seeds_unread": dict(given.unread),
+        "top_seeds": [_collect_account(row) for row in found.top_seeds],
+        "top_discovered": [_collect_account(row) for row in found.discovered],
         **more,
         **collect_knowledge(given.known),
+    }
+
+
+def _collect_account(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one of the most relevant accounts as plain values; `step` is None for a seed."""
+    return {
+        "account": row["account"],
+        "id": row["id"],
+        "relevance": row["value"],
+        "posts_on_topic": row["matching"],
+        "posts_read": row["posts"],
+        "occurrences": row["occurrences"],
+        "step": row["step"],
     }
 
 
@@ -170,6 +210,9 @@ def show(console: Console, given: CampaignReport, png: Path | None = None) -> No
         console.print(steering.make_estimators_table(given.judgement))
     if lines := [*_describe_gaps(found), *([] if known is not None else _describe_relevance(given))]:
         console.print(Text("\n" + "\n".join(lines)))
+    if given.gaps:
+        lines = [f"  {what}: {count}" for what, count in given.gaps]
+        console.print(Text("\n".join(["not in this dataset:", *lines])))
     if given.unread:
         lines = [f"  {who}: {_explain_reason(why, found.platform)}" for who, why in given.unread]
         console.print(Text("\n".join(["seeds that could not be read:", *lines])))

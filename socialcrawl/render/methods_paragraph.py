@@ -72,7 +72,7 @@ def _describe_methods(facts: CollectionFacts, found: Summary, version: str) -> I
     if facts.rehearsed:
         yield f"Data come from a simulated platform (mock server), not from {title}; do not publish as observations."
         server = "a simulation of "
-    span = f"between {_format_minute(facts.began)} and {_format_minute(facts.ended)} (UTC)" if facts.began else "so far"
+    span = _format_span(facts.began, facts.ended)
     yield f"We collected posts from {server}{title} {span} with socialcrawl {version}, a focused crawler."
     yield from _describe_choice(facts, found)
     counts = found.on_topic
@@ -188,6 +188,15 @@ def list_unseen(facts: CollectionFacts, found: Summary) -> Sequence[tuple[str, s
         ("searches stopped before their last page", searches),
     )
     return [*((what, f"{count:,}") for what, count in rows), ("share of the topic held", "not measured (see audit)")]
+
+
+def _format_span(began: str | None, ended: str | None) -> str:
+    """Return from the first request to the last reply, to the minute."""
+    if not began:
+        return "so far"
+    if began[:16] == (ended or "")[:16]:
+        return f"at {began[11:16]} UTC on {began[:10]}"
+    return f"between {_format_minute(began)} and {_format_minute(ended)} (UTC)"
 
 
 def _format_minute(instant: str | None) -> str:

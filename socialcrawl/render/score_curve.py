@@ -1,4 +1,4 @@
-"""The score curve: relevance found against accounts read, as a picture in a file."""
+"""The curve of a report: relevance found against accounts read, as a picture in a file."""
 
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -66,7 +66,11 @@ def test_the_demo_names_its_topic_compares_itself_writes_a_page_and_says_what_to
     with opened(tmp_path / "demo.db") as connection:
         later = describe_steering(read_report(connection, None))
     assert "Not measured" in later[0]
-    assert "the page that the demo writes (*-report.html) compares them by simulation" in later[-1]
+    assert "demo-report.html, which the demo wrote, compares them by simulation" in later[-1]
+    (tmp_path / "demo-report.html").rename(tmp_path / "moved.html")
+    with opened(tmp_path / "demo.db") as connection:
+        assert "report.html" not in "".join(describe_steering(read_report(connection, None)))
+    (tmp_path / "moved.html").rename(tmp_path / "demo-report.html")
     page = check_page((tmp_path / "demo-report.html").read_text("utf-8"))
     assert f"@{best}" in page.text
     assert "demo, on a mock of X: invented people and posts" in page.text

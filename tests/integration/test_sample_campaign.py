@@ -256,7 +256,7 @@ def test_the_datasheet_says_how_accounts_were_drawn_and_what_they_stand_for(draw
     assert (campaign["picks"]["walk"], campaign["picks"]["inward"]) == (60, 60)
     assert "focused crawl" not in page
     for words in (
-        "what the accounts that speak of the topic are like",
+        "what all accounts on topic are like",
         "have to weigh them",
         "to accounts on topic only, and stays where it is when it draws another",
         "3 walks, of which each drops its first 5 visits on topic",

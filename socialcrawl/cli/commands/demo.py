@@ -26,6 +26,7 @@ from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.ratelimit.budget import format_dollars
+from socialcrawl.render.campaign_report import name_demo_page
 from socialcrawl.render.console import Text
 from socialcrawl.render.html_report import make_page, write_page
 from socialcrawl.storage.database.address import DatabaseAddress
@@ -178,7 +179,7 @@ def _show_next(settings: Settings, ending: Ending, simulated: Curves, console: C
 def _find_page(settings: Settings) -> Path:
     """Return the file of the page: beside the database, or in this folder where that is on a server."""
     path = settings.database
-    return path.with_name(f"{path.stem}-report.html") if isinstance(path, Path) else Path("demo-report.html")
+    return name_demo_page(path) if isinstance(path, Path) else Path("demo-report.html")
 
 
 def _find_posts(folder: Path, wanted: DemoOptions, console: Console, *, quiet: bool) -> tuple[Path, str]:

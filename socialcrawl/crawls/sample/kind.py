@@ -31,11 +31,11 @@ class SampleKind(CrawlKind):
         "Bar-Yossef, Kanungo and Krauthgamer (2003): Focused Sampling: Computing Topical Web Statistics. "
         "IBM Research Division, Almaden Research Center"
     )
-    matter = "what the accounts that speak of the topic are like, all of them together"
-    does = "which walks along links at random to draw accounts that speak of the topic"
+    matter = "what all accounts on topic are like, taken together"
+    does = "which draws accounts on topic by random walks over links"
     unasked = "no walk has needed it yet: accounts that were read link to it, or are mentioned by it"
     drawn = """\
-Accounts that walks visited are a random sample of those that speak of the topic and can be reached from the seeds, as
+Accounts that walks visited are a random sample of those that are on topic and can be reached from the seeds, as
 far as the walks have mixed; where no link connects parts of these, of the largest part. They are drawn with unequal
 chances: statistics have to weigh them (table `sampled`, `socialcrawl audit`)."""
     features = COLUMNS

@@ -1,4 +1,4 @@
-"""Campaigns that track: find the accounts that count, and go back to them (Kumar et al.; Abiteboul et al.)."""
+"""Campaigns that track: find the most important accounts, and read them again (Kumar et al.; Abiteboul et al.)."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -28,11 +28,11 @@ class TrackKind(CrawlKind):
         "Kumar, Lang, Marlow and Tomkins (2008): Efficient Discovery of Authoritative Resources. "
         "IEEE International Conference on Data Engineering"
     )
-    matter = "the accounts that count, and what they write"
-    does = "which finds accounts that count and goes back to them for what they wrote since"
+    matter = "the most important accounts, and what they write"
+    does = "which finds the most important accounts and reads them again for new posts"
     focus = """\
-crawl that tracks accounts prefers those that count most by the links that it has seen, and goes back to those that it
-has read for what they wrote since, to some more often than to others,"""
+crawl that tracks accounts prefers those that are most important by the links that it has seen. It reads accounts again
+for new posts, some more often than others,"""
     features = COLUMNS
     collection = True
 

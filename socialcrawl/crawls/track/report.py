@@ -79,7 +79,7 @@ class TrackReport:
         target: what its weights are.
         seen: when somebody looked, Unix seconds; ages are as of then.
         now: when the latest visit was; then: what it is compared with.
-        top: the accounts that count most.
+        top: the most important accounts.
         rose, fell: of those that were among the first hundred then or are now, those that moved further than chance.
         compared, moved: how many were compared, and how many of them moved so.
         yields: of first visits and returns.

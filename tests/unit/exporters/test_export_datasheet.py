@@ -91,7 +91,7 @@ def test_an_export_of_ids_names_nobody_in_its_datasheet(connection, tmp_path):
 
 SAMPLE = """\
 likes and the like are those of `metrics_at`. Accounts are described as of `profile_at`. It is not a random sample: a
-focused crawl asks those accounts first that its estimator expects to say most about the topic, and its choice depends
+focused crawl reads the accounts first that its estimator expects to post most about the topic, and its choice depends
 on the seeds. Shares and averages over these posts say nothing about the platform as a whole. An account that was never
 """
 TRACK = TrackSection().model_dump(mode="json")
@@ -136,8 +136,8 @@ def test_a_campaign_that_tracks_accounts_says_how_it_chose_and_names_no_estimato
     for of_another_kind in ("estimator", "strategy", "switch_after", "nr_d", "focused crawl"):
         assert of_another_kind not in text
     for line in (
-        "Motivation: the accounts that count, and what they write",
-        "- kind: `track`, which finds accounts that count and goes back to them for what they wrote since",
+        "Motivation: the most important accounts, and what they write",
+        "- kind: `track`, which finds the most important accounts and reads them again for new posts",
         "- what counts: links to an account that were seen; they never expire",
         "- asked among accounts that were not read yet: the one with the most of OPIC's cash",
         "- visits that go back: 70%, as long as there is somebody for either",
@@ -180,7 +180,7 @@ def test_campaigns_of_both_kinds_say_so_each_for_itself_and_others_stay_as_they_
     crawled(town, name="other")
     exported(town, tmp_path / "both", "csv", whole=True)
     text = told(tmp_path / "both")
-    assert "It is not a random sample: a\nfocused crawl asks" in text
+    assert "It is not a random sample: a\nfocused crawl reads" in text
     assert "\na crawl that tracks accounts prefers those" in text
     assert text.count("- kind: `track`") == 1
     assert text.count("estimator = `nh-ne-sum`") == 1

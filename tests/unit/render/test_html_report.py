@@ -1,9 +1,11 @@
 """The report as a page: its numbers are those of the database, it needs no other file, no text leaves its place."""
 
+import io
 import math
 import re
+import sqlite3
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -25,10 +27,11 @@ from socialcrawl.crawls.track.report import RankedAccount, TrackReport, VisitYie
 from socialcrawl.errors import StoreError
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.render import report_charts
-from socialcrawl.render.campaign_report import read_report
+from socialcrawl.render.campaign_report import collect_values, read_report, show
+from socialcrawl.render.console import Console
 from socialcrawl.render.html_elements import LONGEST, make_element, write_document
 from socialcrawl.render.html_report import PageSource, make_page, make_sections
-from socialcrawl.render.methods_paragraph import CollectionFacts, write_methods
+from socialcrawl.render.methods_paragraph import CollectionFacts, list_unseen, write_methods
 from socialcrawl.render.network_layout import compute_layout
 from socialcrawl.storage.queries.top_network import NetworkNode, TopNetwork
 from socialcrawl.storage.queries.topic_counts import TopicCounts, TopicText
@@ -241,10 +244,13 @@ def test_every_slot_of_the_template_of_the_methods_paragraph_is_filled(database,
     )
     gone = dict(rows(database, f"select missing, count(distinct o.node) {done} and missing is not null group by 1"))
     matches = rows(database, "select author from hit join post on id = post")
+    start, end = f"between {began[:16].replace('T', ' ')} and", f"and {ended[:16].replace('T', ' ')} (UTC)"
+    if began[:16] == ended[:16]:
+        start = end = f"at {began[11:16]} UTC on {began[:10]}"
     filled = {
-        "PLATFORM": "a simulation of X between",
-        "START": f"between {began[:16].replace('T', ' ')} and",
-        "END": f"and {ended[:16].replace('T', ' ')} (UTC)",
+        "PLATFORM": "from a simulation of X ",
+        "START": start,
+        "END": end,
         "VERSION": f"socialcrawl {__version__}, a focused crawler",
         "KEYWORDS": f'given by "{TOPIC}". A post matches if it contains a keyword as a whole word or phrase, in upper',
         "SEEDS": f"from {seeds:,} seed accounts",
@@ -286,6 +292,60 @@ def test_the_methods_paragraph_says_which_posts_match(found, topic, said):
     told.__dict__ |= {**facts.__dict__, "settings": {"topic": topic}}
     text = write_methods(told, report.found, "1")
     assert all(part in text for part in said)
+
+
+@pytest.mark.parametrize(
+    ("ended", "said"),
+    [
+        ("2026-01-02T02:13:59Z", "from a simulation of X at 02:13 UTC on 2026-01-02 with"),
+        ("2026-01-02T02:14:00Z", "from a simulation of X between 2026-01-02 02:13 and 2026-01-02 02:14 (UTC) with"),
+    ],
+)
+def test_requests_of_one_minute_have_one_time(found, ended, said):
+    report, facts = found
+    told = CollectionFacts.__new__(CollectionFacts)
+    told.__dict__ |= {**facts.__dict__, "began": "2026-01-02T02:13:00Z", "ended": ended}
+    assert said in write_methods(told, report.found, "1")
+
+
+def test_matching_posts_of_an_account_are_counted_apart_from_occurrences(database, plain, found):
+    report, _ = found
+    texts = rows(database, "select platform_id, text from post join account on node = author")
+    matching = Counter(who for who, said in texts if re.search(rf"\b{TOPIC}\b", said or "", re.IGNORECASE))
+    values = collect_values(report)
+    for caption, key in (("discovered by the crawl", "top_discovered"), ("seeds", "top_seeds")):
+        head, *cells = Page(plain).tables[caption]
+        assert head == ["account", "relevance", "occurrences", "matching", "share", "posts read", "step"]
+        assert [(row[0], row[3]) for row in cells] == [(row[0], f"{matching[row[0]]:,}") for row in cells]
+        assert [(row["id"], row["posts_on_topic"]) for row in values[key]] == [
+            (row[0], matching[row[0]]) for row in cells
+        ]
+
+
+def test_matching_posts_do_not_follow_from_occurrences(database, found, tmp_path):
+    report, _ = found
+    with closing(sqlite3.connect(database)) as old, closing(sqlite3.connect(tmp_path / "copy.db")) as new:
+        old.backup(new)
+        new.execute("update outcome set occurrences = occurrences + 7")
+        new.commit()
+    with opened(tmp_path / "copy.db") as connection:
+        after = {row["id"]: row for row in collect_values(read_report(connection, None))["top_discovered"]}
+    for row in collect_values(report)["top_discovered"]:
+        assert after[row["id"]] == row | {"occurrences": row["occurrences"] + 7}
+
+
+def test_the_text_lists_what_is_not_in_the_dataset_without_zeros(found):
+    report, facts = found
+    gaps = dict(report.gaps)
+    assert gaps["share of the topic held"] == "not measured (see audit)"
+    assert "0" not in gaps.values()
+    for what, count in list_unseen(facts, report.found):
+        assert gaps.get(what, "0") == count
+    console = Console(file=io.StringIO(), width=120)
+    show(console, report)
+    said = console.file.getvalue()
+    assert all(f"  {what}: {count}" in said for what, count in gaps.items())
+    assert "not in this dataset:" in said
 
 
 def test_opt_outs_are_counted_and_their_neglect_is_said(found):
