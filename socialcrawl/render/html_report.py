@@ -42,7 +42,7 @@ from socialcrawl.render.methods_paragraph import CollectionFacts, list_gaps, lis
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.queries.row_values import join_transaction
 from socialcrawl.storage.queries.summary import find_campaign
-from socialcrawl.storage.queries.top_network import TopNetwork, read_top_network
+from socialcrawl.storage.queries.top_network import LINKS, TopNetwork, read_top_network
 from socialcrawl.storage.queries.topic_counts import TopicText, read_texts
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.system.files import replace_file
@@ -237,8 +237,10 @@ def _make_network(page: PageSource) -> Iterator[ET.Element]:
     said = (
         f"Mentions between {len(network.nodes):,} of the {total:,} accounts on topic that were read, the most relevant "
         f"first. {left_out:,} are left out: less relevant ones, and {network.alone:,} that no mention joins "
-        "to the others. Squares are seeds. A line joins two accounts of which one mentions the other; its direction is "
-        "not drawn. Numbers are those of the table below. A force layout placed the dots: distances are no measure."
+        "to the others; of equally relevant ones, those read first stay. Squares are seeds. A line joins two accounts "
+        "of which one mentions the other; its direction is not drawn. There are "
+        f"{_count_pairs(network)}. Numbers are those of the table below. A force layout placed the dots: distances are "
+        "no measure."
     )
     out, into = ([0] * len(network.nodes) for _ in range(2))
     for a, b, _ in network.edges:
@@ -252,6 +254,12 @@ def _make_network(page: PageSource) -> Iterator[ET.Element]:
     head = ["no.", "account", "relevance", "mentioned by (of these)", "mentions (of these)", "read as"]
     table = make_table(head, rows, caption="accounts of the network", numbers=[0, 2, 3, 4])
     yield _make_figure(report_charts.draw_network(network), said, make_details("The accounts", table))
+
+
+def _count_pairs(network: TopNetwork) -> str:
+    """Return how many ordered pairs a network draws."""
+    pairs = f"{len(network.edges):,} ordered pairs (A mentions B, and B mentions A, are two)"
+    return f"more than {pairs}; those with the largest link weight are drawn" if len(network.edges) >= LINKS else pairs
 
 
 def _make_accounts(page: PageSource) -> Iterator[ET.Element]:

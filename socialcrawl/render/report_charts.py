@@ -21,11 +21,15 @@ if TYPE_CHECKING:
 POINTS = 300  # of a curve that are drawn
 SPANS = 90  # bars
 LABELLED = 10  # nodes that have a number in the picture
+WIDE = 330.0  # points from one side of a network to the other, about
 # Colours that stand for those of the page; Okabe and Ito's palette, which colour-blind readers can tell apart.
-INK, FAINT, FIRST, SECOND, THIRD = "#010101", "#020202", "#030303", "#040404", "#050505"
-VARIABLES = {INK: "--ink", FAINT: "--faint", FIRST: "--first", SECOND: "--second", THIRD: "--third"}
+INK, FAINT, FIRST, SECOND, THIRD, EDGE = "#010101", "#020202", "#030303", "#040404", "#050505", "#060606"
+LEVELS = ("#070707", "#080808", "#090909", "#0a0a0a")  # lowest relevance first
+VARIABLES = {
+    INK: "--ink", FAINT: "--faint", FIRST: "--first", SECOND: "--second", THIRD: "--third", EDGE: "--edge",
+    **{colour: f"--level-{number}" for number, colour in enumerate(LEVELS, 1)},
+}  # fmt: skip
 STYLES = ((SECOND, (5, 2)), (THIRD, (1.5, 1.5)))  # colours and dashes of baselines
-LEVELS = ("#fee838", "#a59c74", "#575d6d", "#00224e")  # of cividis reversed, lowest relevance first
 SVG, XLINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}"
 SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none", "svg.hashsalt": "socialcrawl", "font.family": "sans-serif", "font.size": 10,
@@ -47,7 +51,7 @@ def draw_days(counts: TopicCounts) -> ET.Element:
         if len(shown) > 1:  # else the outer ones reach over the ends of the axis
             axes.get_xticklabels()[0].set_horizontalalignment("left")
             axes.get_xticklabels()[-1].set_horizontalalignment("right")
-        axes.set(ylabel=f"matching posts per {each}")
+        axes.set(xlabel="day (UTC)", ylabel=f"matching posts per {each}")
         group_digits(axes, named=True)
 
     first, last = spans[0][0], counts.days[-1][0]
@@ -87,28 +91,31 @@ def draw_network(network: TopNetwork) -> ET.Element:
     source, target = (np.array([edge[end] for edge in network.edges], np.int64) for end in (0, 1))
     at = compute_layout(len(nodes), source, target)
     values = np.array([node.value for node in nodes])
-    bounds = np.linspace(values.min(), values.max(), len(LEVELS) + 1)
-    level = np.clip(np.searchsorted(bounds, values, side="right") - 1, 0, len(LEVELS) - 1)
+    bounds = choose_bounds(values)
+    level = np.clip(np.searchsorted(bounds, values, side="right") - 1, 0, len(bounds) - 2)
+    colours = LEVELS[len(LEVELS) + 1 - len(bounds) :]
     seed = np.array([node.is_seed for node in nodes])
 
     def plot(axes: "Axes") -> None:
         from matplotlib.collections import LineCollection  # noqa: PLC0415
 
         lines = [at[[a, b]] for a, b, _ in network.edges]
-        axes.add_collection(LineCollection(lines, colors=FAINT, linewidths=0.6, zorder=1))
+        axes.add_collection(LineCollection(lines, colors=EDGE, linewidths=0.4, zorder=1))
         for marker, which, what in (("o", ~seed, "discovered"), ("s", seed, "seed")):
             axes.scatter([], [], marker=marker, facecolors="none", edgecolors=INK, label=what)
-            for number, colour in enumerate(LEVELS):
+            for number, colour in enumerate(colours):
                 here = which & (level == number)
                 x, y = at[here].T
                 axes.scatter(
                     x, y, s=22 + 16 * number, color=colour, edgecolors=INK, linewidths=0.6, zorder=2, marker=marker
                 )
-        for number, colour in enumerate(LEVELS):
-            label = f"relevance {bounds[number]:.2f} to {bounds[number + 1]:.2f}"
+        for number, colour in enumerate(colours):
+            label = f"relevance {bounds[number]:.1f} to {bounds[number + 1]:.1f}"
             axes.scatter([], [], s=22 + 16 * number, color=colour, edgecolors=INK, linewidths=0.6, label=label)
-        for number, spot in enumerate(at[:LABELLED], 1):
-            axes.annotate(str(number), spot, (6, 6), textcoords="offset points", fontsize=9, zorder=3)
+        for number, (spot, offset) in enumerate(zip(at, place_labels(at, LABELLED), strict=False), 1):
+            axes.annotate(
+                str(number), spot, offset, textcoords="offset points", ha="center", va="center", fontsize=9, zorder=3
+            )
         axes.set_axis_off()
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, fontsize=9)
 
@@ -118,6 +125,32 @@ def draw_network(network: TopNetwork) -> ET.Element:
         f"Numbers 1 to {min(LABELLED, len(nodes))} are the places in the table."
     )
     return _draw("network", "Mention network", said, plot, (5.2, 5.6))
+
+
+def choose_bounds(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the bounds of at most as many classes as there are LEVELS, at tenths, so that each value is in one."""
+    low, high = np.floor(values.min() * 10), np.ceil(values.max() * 10)
+    tenths = np.unique(np.round(np.linspace(low, max(high, low + 1), len(LEVELS) + 1)))
+    return np.asarray(tenths / 10)
+
+
+def place_labels(at: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """Return where the labels of the first `count` nodes stand, float64[min(count, n), 2], in points from their nodes.
+
+    Each goes where it is farthest from other nodes and from the labels before it, of eight places around its node.
+    """
+    points = at * (WIDE / max(1e-9, float(np.ptp(at, axis=0).max())))
+    turns = np.arange(8) * np.pi / 4 + np.pi / 4  # the upper right one first
+    around = 11.0 * np.stack([np.cos(turns), np.sin(turns)], axis=1)
+    taken, offsets = points, []
+    for number in range(min(count, len(at))):
+        others = np.delete(taken, number, axis=0)
+        spots = points[number] + around
+        gaps = np.sqrt(((spots[:, None] - others[None]) ** 2).sum(axis=2))
+        best = int(np.argmax(gaps.min(axis=1))) if len(others) else 0
+        offsets.append(around[best])
+        taken = np.concatenate([taken, spots[best : best + 1]])
+    return np.array(offsets).reshape(-1, 2)
 
 
 def _draw(

@@ -196,7 +196,7 @@ def test_a_backup_counts_the_copy_that_grows_and_then_is_whole(tmp_path, monkeyp
 
     monkeypatch.setattr(keeping, "show_progress", drawn)
     monkeypatch.setattr(keeping, "back_up", backup)
-    keeping.copy(tmp_path / "a.db", tmp_path / "b.db", force=False, pause=False)
+    keeping.copy(tmp_path / "a.db", tmp_path / "b.db", force=False, pause=False, as_json=False)
     assert sizes == [(0, 20_000_000), (1_500_000, 20_000_000), (20_000_000, 20_000_000)]
 
 

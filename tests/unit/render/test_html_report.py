@@ -8,6 +8,7 @@ from collections import Counter
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import date
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -159,9 +160,63 @@ def test_what_was_not_seen_though_nothing_failed_is_counted(database, plain):
     assert "Ids lead to persons" in page.sections["publishing"]
 
 
-def test_the_most_relevant_accounts_are_the_darkest_as_in_all_figures():
-    light = [sum(int(colour[at : at + 2], 16) for at in (1, 3, 5)) for colour in report_charts.LEVELS]
-    assert light == sorted(light, reverse=True)
+def read_colours():
+    """The colours of the page by name: on light and on dark paper."""
+    css = files("socialcrawl.render").joinpath("html_report.css").read_text("utf-8")
+    light, dark = (
+        dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", block))
+        for block in re.findall(r":root \{(.*?)\}", css, re.DOTALL)
+    )
+    return [light, light | dark]
+
+
+def compute_luminance(colour):
+    """By WCAG 2.2."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def compute_contrast(one, other):
+    low, high = sorted((compute_luminance(one), compute_luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("colours", read_colours(), ids=["light", "dark"])
+def test_texts_and_marks_of_the_page_contrast_with_its_paper(colours):
+    assert compute_contrast("#000000", "#ffffff") == pytest.approx(21)
+    for name in ("ink", "quiet", "first"):
+        assert compute_contrast(colours[name], colours["paper"]) >= 4.5, name
+        assert compute_contrast(colours[name], colours["tint"]) >= 4.5, name
+    for name in ("first", "second", "third", "edge"):
+        assert compute_contrast(colours[name], colours["paper"]) >= 3, name
+    levels = [colours[f"level-{number}"] for number in range(1, 1 + len(report_charts.LEVELS))]
+    for level in levels:
+        outlined = (
+            compute_contrast(level, colours["ink"]) >= 3 and compute_contrast(colours["ink"], colours["paper"]) >= 3
+        )
+        assert outlined or compute_contrast(level, colours["paper"]) >= 3
+    away = [compute_contrast(level, colours["paper"]) for level in levels]
+    assert away == sorted(away), "the most relevant accounts stand out most"
+
+
+@pytest.mark.parametrize("values", [[2.1], [1.0, 1.0], [1.0, 1.04], [2.39, 5.53, 3.3], [0.04, 9.96]])
+def test_classes_of_relevance_begin_at_tenths_and_hold_all_values(values):
+    bounds = report_charts.choose_bounds(np.array(values))
+    assert np.allclose(bounds * 10, np.round(bounds * 10))
+    assert bounds[0] <= min(values) <= max(values) <= bounds[-1]
+    assert 2 <= len(bounds) <= 1 + len(report_charts.LEVELS)
+    assert (np.diff(bounds) > 0).all()
+
+
+def test_labels_of_a_network_do_not_stand_on_each_other():
+    at = np.concatenate([np.zeros((3, 2)), np.array([[0.02, 0.0], [1.0, 1.0], [0.0, 0.03]])])
+    offsets = report_charts.place_labels(at, 6)
+    spots = at * report_charts.WIDE + offsets
+    gaps = np.sqrt(((spots[:, None] - spots[None]) ** 2).sum(axis=2)) + np.eye(6) * 99
+    assert gaps.min() > 5
+    assert (offsets == report_charts.place_labels(at, 6)).all()
+    assert report_charts.place_labels(at[:1], 5).shape == (1, 2)
 
 
 def test_a_test_server_is_not_called_the_platform_and_what_the_platform_would_cost_is_said(database, plain):
