@@ -6,7 +6,9 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib import import_module
+from math import ceil
 from pathlib import Path
 from typing import Any, Self
 
@@ -45,7 +47,8 @@ class RunProgress:
         dollars: their price by the price table; 0 where the platform charges nothing.
         seconds_left: the 95 % range of the seconds to the last step; None while too little is known.
         waiting: what the run waits for; None while it can send requests.
-        text: the same as a line for people.
+        text: the same as a line for people; while it waits, with the time in UTC until when, and for what.
+        until: when the wait ends, as an ISO time in UTC; None while it can send requests.
 
     Example:
         >>> seen = []
@@ -56,8 +59,8 @@ class RunProgress:
         ('sky', 7, (0.0, 0.0))
         >>> f"{seen[-1].dollars:.2f}"
         '0.06'
-        >>> seen[-1].text.startswith("steps 4 of 4")
-        True
+        >>> seen[-1].text.startswith("steps 4 of 4"), seen[-1].until
+        (True, None)
     """
 
     campaign: str
@@ -69,6 +72,7 @@ class RunProgress:
     seconds_left: tuple[float, float] | None
     waiting: str | None
     text: str
+    until: str | None = None
 
 
 class CampaignEnding:
@@ -306,6 +310,7 @@ class _ProgressView(CampaignView):
         campaign = self.campaign
         assert campaign is not None
         posts, mills = campaign.planner.budget.spent
+        text, wait = describe_progress(campaign), self.wait
         self._watch(
             RunProgress(
                 campaign.settings.name,
@@ -315,10 +320,17 @@ class _ProgressView(CampaignView):
                 posts,
                 mills / MILLS_PER_DOLLAR,
                 self.remaining(campaign),
-                None if self.wait is None else self.wait.why,
-                describe_progress(campaign),
+                None if wait is None else wait.why,
+                text if wait is None else f"{text}  waiting until {_format_end(wait.until)}: {wait.why}",
+                None if wait is None else format_time(wait.until),
             )
         )
+
+
+def _format_end(instant: float) -> str:
+    """Return the time of day when a wait ends, to the next second; with the date unless it is within a day."""
+    end = datetime.fromtimestamp(ceil(instant), UTC)
+    return f"{end:%H:%M:%S} UTC" if instant - time.time() < 86_400 else f"{end:%Y-%m-%d %H:%M} UTC"
 
 
 def _make_notebook_line() -> Callable[[RunProgress], None] | None:
@@ -332,9 +344,9 @@ def _make_notebook_line() -> Callable[[RunProgress], None] | None:
     def show_line(progress: RunProgress) -> None:
         nonlocal shown
         done = progress.planned_steps is not None and progress.steps >= progress.planned_steps
-        if (now := time.monotonic()) - shown >= OFTEN or done:
+        # A wait is shown however recent the last line is: nothing follows it until it ends.
+        if (now := time.monotonic()) - shown >= OFTEN or done or progress.waiting is not None:
             shown = now
-            text = progress.text if progress.waiting is None else f"{progress.text}  waiting: {progress.waiting}"
-            handle.update({"text/plain": text}, raw=True)
+            handle.update({"text/plain": progress.text}, raw=True)
 
     return show_line
