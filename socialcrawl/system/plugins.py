@@ -206,7 +206,14 @@ def _import_path(path: str) -> Any:
     if (here := os.getcwd()) not in sys.path and "" not in sys.path:  # noqa: PTH109 - as sys.path has it
         sys.path.append(here)
     place, _, name = path.partition(":")
-    module = import_module(place)
+    try:
+        module = import_module(place)
+    except ModuleNotFoundError as error:
+        if error.name != place.partition(".")[0]:
+            raise
+        raise ModuleNotFoundError(
+            f"no installed package and no file in the working folder ({here}) is called {error.name!r}", name=error.name
+        ) from error
     if not hasattr(module, name):
         raise AttributeError(f"module {place!r} has no attribute {name!r}.{suggest_nearest(name, vars(module))}")
     return getattr(module, name)

@@ -231,6 +231,7 @@ def test_the_command_says_what_was_proved_and_ends_with_1_where_something_differ
     assert done.returncode == 1
     assert f"differs: pick {n}, score: stored 0.5, recomputed {score!r}" in done.stdout
     assert "1 value differs." in done.stdout
+    assert "uses an estimator or strategy of your own or of a package, compare its code" in done.stdout
     told = socialcrawl("verify", database, "--campaign", "collected", "--json")
     assert told.returncode == 1
     found = json.loads(told.stdout)
