@@ -389,4 +389,5 @@ def test_the_command_has_its_exit_codes(mock, tmp_path):
 def test_an_estimator_that_cannot_be_imported_fails_before_anything_is_sent(tmp_path):
     code, checks = seen(file_of(tmp_path, LIVE, more='[crawl]\nestimator = "absent_package:Mine"'), offline=True)
     assert (code, checks["settings"][0]) == (1, "FAIL")
-    assert "No module named 'absent_package'" in checks["settings"][1]
+    assert "cannot be loaded: ModuleNotFoundError" in checks["settings"][1]
+    assert "is called 'absent_package'" in checks["settings"][1]
