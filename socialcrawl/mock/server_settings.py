@@ -12,6 +12,8 @@ from socialcrawl.system.loopback import is_loopback_host
 from socialcrawl.text.wording import explain_unknown
 
 DEFAULT_LIMIT = 300
+DEFAULT_WINDOW = 900.0
+SEARCH_ALL, COUNTS_ALL = "/2/tweets/search/all", "/2/tweets/counts/all"
 X_CAP = 3_000_000  # posts per billing cycle, docs.x.com as of November 2026
 ENDPOINTS = (
     "/2/users/by",
@@ -22,11 +24,14 @@ ENDPOINTS = (
     "/2/users/:id/mentions",
     "/2/users/:id/following",
     "/2/tweets/search/recent",
+    SEARCH_ALL,
     "/2/tweets/counts/recent",
+    COUNTS_ALL,
     "/2/usage/tweets",
 )
-READING_POSTS = frozenset({"/2/users/:id/tweets", "/2/users/:id/mentions", "/2/tweets/search/recent"})
-APP_ONLY = frozenset({"/2/tweets/counts/recent", "/2/usage/tweets"})
+READING_POSTS = frozenset({"/2/users/:id/tweets", "/2/users/:id/mentions", "/2/tweets/search/recent", SEARCH_ALL})
+APP_ONLY = frozenset({SEARCH_ALL, "/2/tweets/counts/recent", COUNTS_ALL, "/2/usage/tweets"})
+RULES: Mapping[str, Sequence[LimitRule]] = {SEARCH_ALL: (LimitRule(1, 1.0),)}  # X's own besides its windows
 FREE = frozenset({"/2/usage/tweets"})
 
 PLATFORMS = ("x", "bluesky", "mastodon")  # made of posts; the web site is made of pages
@@ -46,7 +51,9 @@ class MockSettings:
         window: the length of a window, seconds.
         limit: requests per window, for all endpoints or by endpoint (a key of ENDPOINTS; the rest have 300).
         user_limit: the same for tokens of users; None is as `limit`.
-        rules: more limits of endpoints, which hold together with the window, for every token on its own.
+        rules: more limits of endpoints, which hold together with the window, for every token on its own. An endpoint
+            without an entry has X's own (RULES) as long as its window and limit are X's: a mock with windows of its
+            own has only the rules given. An empty sequence leaves X's out.
         missing: the expected share of accounts that are suspended, protected or deleted, 0..1.
         now: the Unix second at which search and counts stand; None is 30 s after the end of the file.
         report: where the report is written, about every second and at the end; None is nowhere.
@@ -77,12 +84,14 @@ class MockSettings:
             `dataset_clock.DatasetClock`; None: all posts are there. Search and counts then stand there too, so it
             leaves no `now`.
         speed: how many seconds of the file pass in a second; 0: it stays at the moment.
+        since_id_reaches: whether `since_id` without `start_time` lets a search of all posts reach back beyond 30 days,
+            which X does not document.
     """
 
     posts: Path | None = None
     host: str = "127.0.0.1"
     port: int = 0
-    window: float = 900.0
+    window: float = DEFAULT_WINDOW
     limit: Limits = DEFAULT_LIMIT
     missing: float = 0.0
     now: float | None = None
@@ -114,6 +123,7 @@ class MockSettings:
     held: int = 1_000_000_000
     moment: float | None = None
     speed: float = 0.0
+    since_id_reaches: bool = True
 
     def __post_init__(self) -> None:
         self._check_numbers()
@@ -193,6 +203,15 @@ class MockSettings:
     def user_limit_of(self, endpoint: str) -> int:
         """Return the requests that one token of a user may send to an endpoint in one window."""
         return _find_limit(self.limit if self.user_limit is None else self.user_limit, endpoint)
+
+    def make_rules(self) -> dict[str, Sequence[LimitRule]]:
+        """Return the rules of each endpoint that has some: those given, and X's own where these hold."""
+        own = {
+            endpoint: rules
+            for endpoint, rules in RULES.items()
+            if self.window == DEFAULT_WINDOW and self.limit_of(endpoint) == DEFAULT_LIMIT
+        }
+        return {endpoint: rules for endpoint, rules in {**own, **self.rules}.items() if rules}
 
     def window_of(self, name: str) -> float:
         """Return the length of a window of another platform, seconds; `name` is a key of WINDOWS."""

@@ -36,10 +36,11 @@ SHOWN = {
 }
 WORDS = {"tweet": {"tweet.fields": "id"}, "post": {"post.fields": "id"}}
 COUNTED = {kind: {"search_count.fields": f"start,end,{kind}_count"} for kind in DOCUMENTS}
-COUNTS = "/2/tweets/counts/recent"
+COUNTS, COUNTS_OF_ALL = "/2/tweets/counts/recent", "/2/tweets/counts/all"
+SEARCHES = ("/2/tweets/search/recent", "/2/tweets/search/all")
 PATHS = [
     *("/2/users", "/2/users/by", "/2/users/by/username/{username}", "/2/users/{id}"),
-    *("/2/users/{id}/tweets", "/2/users/{id}/mentions", "/2/tweets/search/recent", COUNTS, "/2/usage/tweets"),
+    *("/2/users/{id}/tweets", "/2/users/{id}/mentions", *SEARCHES, COUNTS, COUNTS_OF_ALL, "/2/usage/tweets"),
 ]
 
 
@@ -78,7 +79,7 @@ def _lists(client, kind):
     """Every page of every list of posts: (path in the documents, answer)."""
     ids = [_id(client, name) for name in ("eve", "bob", "cy", "kim", PROTECTED)]
     lists = [(f"/2/users/{number}/{name}", name, 20) for number in ids for name in ("tweets", "mentions")]
-    for path, name, size in [*lists, ("/2/tweets/search/recent", "search", 30)]:
+    for path, name, size in [*lists, *((path, "search", 30) for path in SEARCHES)]:
         asked = {"max_results": size, "user.fields": USER_FIELDS, **SHOWN[kind]}
         if name == "search":
             asked["query"] = "harvest OR from:bob OR cats"
@@ -102,7 +103,9 @@ def _lookups(client, kind):
     for number in (*ids.split(","), "17"):
         yield "/2/users/{id}", client.get(f"/2/users/{number}", params=asked)
     for step in ("day", "hour"):
-        yield COUNTS, client.get(COUNTS, params={"query": "harvest", "granularity": step, **COUNTED[kind]})
+        for path, since in ((COUNTS, {}), (COUNTS_OF_ALL, {"start_time": "2023-09-01T00:00:00Z"})):
+            asked = {"query": "harvest", "granularity": step, **since, **COUNTED[kind]}
+            yield path, client.get(path, params=asked)
     yield "/2/usage/tweets", client.get("/2/usage/tweets", params=WORDS[kind] if kind == "post" else {})
 
 
@@ -297,9 +300,10 @@ def _twin(path, kind):
 
 def _shape(path, kind):
     post, user, errors = _post(kind), _user(kind), _several(PROBLEM)
-    if path == COUNTS:
+    if path in (COUNTS, COUNTS_OF_ALL):
         bucket = _object({"start": TIME, "end": TIME, f"{kind}_count": NUMBER})
-        return _object({"data": _several(bucket), "meta": _object({f"total_{kind}_count": NUMBER})})
+        more = {} if path == COUNTS else {"next_token": TEXT}
+        return _object({"data": _several(bucket), "meta": _object({f"total_{kind}_count": NUMBER}, **more)})
     if path == "/2/usage/tweets":
         number = NUMBER if kind == "tweet" else {**TEXT, "pattern": "^[0-9]+$"}
         days = {"type": "array", "items": _object({"date": TIME, "usage": number})}
@@ -313,7 +317,7 @@ def _shape(path, kind):
     if path.endswith(("username}", "/{id}")):
         return {**_object({}, data=user, errors=errors), "minProperties": 1}
     tokens = {"newest_id": ID, "oldest_id": ID, "next_token": TEXT}
-    if path != "/2/tweets/search/recent":  # a search is not read backwards
+    if path not in SEARCHES:  # a search is not read backwards
         tokens["previous_token"] = TEXT
     return _object(
         {},
@@ -339,7 +343,9 @@ def test_every_page_and_refusal_fits_the_twin_by_hand(answers, refusals, kind):
     [
         ("/2/tweets/search/recent", "sort_order", ["recency", "relevancy"], ["oldest", "recency,relevancy"]),
         ("/2/tweets/search/recent", "max_results", [10, 100], [9, 101]),
+        ("/2/tweets/search/all", "max_results", [10, 500], [9, 501]),
         (COUNTS, "granularity", ["minute", "hour", "day"], ["week", "hour,day"]),
+        (COUNTS_OF_ALL, "granularity", ["minute", "hour", "day"], ["week", "hour,day"]),
         ("/2/usage/tweets", "days", [1, 90], [0, 91]),
     ],
 )
@@ -399,6 +405,8 @@ def test_what_the_document_allows_is_answered_and_what_it_forbids_is_refused(cli
     tried = 0
     for name, schema in parameters.items():
         allowed, forbidden = _edges(name, schema)
+        if (path, name) == ("/2/tweets/search/recent", "since_id"):
+            allowed, forbidden = allowed[1:], [*forbidden, allowed[0]]  # of more than seven days ago, as X was seen to
         for value in allowed:
             answer = client.get(place, params={**needed_here, name: value})
             assert answer.status_code == 200, (name, value, answer.text)

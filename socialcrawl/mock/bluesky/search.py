@@ -1,10 +1,8 @@
 """Search for posts, over all of the world, newest first: its parameters and the filters that may stand in its query."""
 
 import re
-from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, reduce
-from itertools import accumulate
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -25,9 +23,11 @@ from socialcrawl.mock.bluesky.parameters import (
 )
 from socialcrawl.mock.bluesky.post_json import find_tags
 from socialcrawl.mock.bluesky.view_json import BlueskyViews
-from socialcrawl.mock.query import WORD, QueryError, SearchedPost, parse
+from socialcrawl.mock.query import PLAIN_QUERY, QueryError, parse
 from socialcrawl.mock.search import read_post
+from socialcrawl.mock.searched_post import WORD, SearchedPost
 from socialcrawl.mock.service import MockRequest, MockResponse
+from socialcrawl.mock.text_index import TextIndex
 from socialcrawl.mock.world import World
 from socialcrawl.mock.world_changes import WorldChanges
 from socialcrawl.mock.x.entities import find_links
@@ -45,6 +45,7 @@ class PostFinder:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self._index = TextIndex(world.texts, fold_name)
         self._read = lru_cache(_READ)(self._reading)
         # A query is paged through: its posts are found once.
         self.matches = lru_cache(256)(self._matches)
@@ -62,12 +63,12 @@ class PostFinder:
             return record.searches[text]
         if not text:
             return np.flatnonzero(self._original)
-        test = parse(text).test
+        test = parse(text, PLAIN_QUERY).test
         posts = self._candidates(text)
         return np.array([post for post in posts[self._original[posts]].tolist() if test(self._read(post))], np.int64)
 
     def _reading(self, post: int) -> SearchedPost:
-        return read_post(self._world, post)
+        return read_post(self._world, post, fold=fold_name)
 
     @cached_property
     def _original(self) -> NDArray[np.bool_]:
@@ -85,24 +86,7 @@ class PostFinder:
                 return np.arange(len(self._world.ids))
             if lexeme != "OR" and not (every and lexeme.startswith("-")):
                 needles.add(max(words, key=len))
-        return reduce(np.intersect1d if every else np.union1d, [self._with(needle) for needle in sorted(needles)])
-
-    def _with(self, word: str) -> NDArray[np.int64]:
-        """Return the posts whose text contains a word, or has it within another."""
-        joined, ends = self._joined_texts
-        needle, places = word.encode(), []
-        at = joined.find(needle)
-        while at >= 0:
-            place = bisect_right(ends, at)
-            places.append(place)
-            at = joined.find(needle, ends[place])
-        return np.array(places, np.int64)
-
-    @cached_property
-    def _joined_texts(self) -> tuple[bytes, list[int]]:
-        """All texts folded, one after the other, and where each ends; a line's end stands between them."""
-        parts = [fold_name(text).encode() + b"\n" for text in self._world.texts]
-        return b"".join(parts), list(accumulate(len(part) for part in parts))
+        return reduce(np.intersect1d if every else np.union1d, [self._index.find(needle) for needle in sorted(needles)])
 
 
 _SORTS = ("top", "latest")

@@ -17,12 +17,19 @@ from socialcrawl.mock.x.vocabulary import ShownFields
 
 @dataclass(frozen=True)
 class XAnswer:
-    """An answer with status 200, and the resources in it that are billed: positions of posts, rows of accounts."""
+    """An answer with status 200, and what is billed for it.
+
+    Attributes:
+        body: its bytes.
+        posts, users: the resources in it: positions of posts, rows of accounts.
+        counts, archive_counts: requests for counts of the last seven days, and of all posts.
+    """
 
     body: bytes
     posts: Iterable[int] = ()
     users: Iterable[int] = ()
     counts: int = 0
+    archive_counts: int = 0
 
 
 def make_users_answer(

@@ -115,6 +115,12 @@ class Parameters:
                 allowed = ",".join(sorted(names))
                 raise InvalidRequestError(name, value, f"The query parameter [{name}] is not one of [{allowed}]")
 
+    def allow_one(self, first: str, second: str) -> None:
+        """Check that at most one of two parameters is given."""
+        if first in self.given and second in self.given:
+            message = f"At most one of `{first}`, `{second}` may be provided."
+            raise InvalidRequestError(second, self.given[second], message)
+
     def refuse(self, name: str, why: str) -> InvalidRequestError:
         """Return the refusal of the value given for a parameter; `why` ends the sentence."""
         value = self.given.get(name, "")

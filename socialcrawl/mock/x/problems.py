@@ -1,5 +1,6 @@
 """Problems in the official shapes: refusals of a whole request, and errors beside the data of a good one."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 from socialcrawl.mock.names import PROTECTED, SUSPENDED
@@ -71,6 +72,16 @@ class InvalidRequestError(Exception):
             "detail": "One or more parameters to your request was invalid.",
             "type": words.problems + "invalid-request",
         }
+
+
+def make_old_since_id(since: int, week: float, least: int) -> InvalidRequestError:
+    """Return the refusal of a `since_id` from before the Unix second `week`, where ids up to `least` were given out."""
+    minute = datetime.fromtimestamp(week, UTC).strftime("%Y-%m-%dT%H:%MZ")
+    return InvalidRequestError(
+        "since_id",
+        str(since),
+        f"'since_id' must be a tweet id created after {minute}. Please use a 'since_id' that is larger than {least}",
+    )
 
 
 def make_missing_user(

@@ -105,7 +105,7 @@ class XService:
             "app": TokenWindows(settings.limit_of, settings.window),
             "user": TokenWindows(settings.user_limit_of, settings.window, "user"),
         }
-        self._gate = Gate(windows, settings.rules)
+        self._gate = Gate(windows, settings.make_rules())
         self._bill = XBill(settings.cap_reset_day)
         self._answers: BoundedCache[tuple[Any, ...], XAnswer] = BoundedCache(settings.held)
         renderer = XRenderer(world, changes)
@@ -115,7 +115,7 @@ class XService:
             XUsageEndpoint(self._bill, settings.post_cap),
         )
         now = world.end + AFTER_THE_END if settings.now is None else settings.now
-        finding = XSearchEndpoints(renderer, now)
+        finding = XSearchEndpoints(renderer, now, since_id_reaches=settings.since_id_reaches)
         handlers: tuple[Handler, ...] = (
             *(users.by_usernames, users.by_username, users.by_id, users.by_ids),
             *(
@@ -123,7 +123,9 @@ class XService:
                 timelines.mentions,
                 XFollowEndpoint(renderer).following,
                 finding.recent,
+                finding.archive,
                 finding.counts,
+                finding.archive_counts,
                 usage.tweets,
             ),
         )
@@ -171,7 +173,7 @@ class XService:
             answer = self._answer(asked, call)
         except InvalidRequestError as error:
             return _respond(400, error.problem(call.ask.words), entry.headers)
-        self._bill.charge(asked.now, answer.posts, answer.users, answer.counts)
+        self._bill.charge(asked.now, answer.posts, answer.users, answer.counts, answer.archive_counts)
         return _respond(200, answer.body, entry.headers)
 
     def _answer(self, asked: MockRequest, call: XCall) -> XAnswer:

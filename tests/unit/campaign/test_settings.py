@@ -257,13 +257,16 @@ def test_the_policy_of_x_is_that_of_its_table_of_limits():
         "/2/users/:id/tweets": Endpoint(quarters(10_000), quarters(900), 100, "post", smallest=5),
         "/2/users/:id/mentions": Endpoint(quarters(450), quarters(300), 100, "post", smallest=5),
         "/2/tweets/search/recent": Endpoint(quarters(450), quarters(300), 100, "post", smallest=10),
+        "/2/tweets/search/all": Endpoint((*quarters(300), Rule(1, 1.0)), (), 500, "post", smallest=10),
         "/2/tweets/counts/recent": Endpoint(quarters(300), (), 1, "count", 0.005),
+        "/2/tweets/counts/all": Endpoint(quarters(300), (), 1, "count", 0.010),
         "/2/usage/tweets": Endpoint(quarters(50), (), 1, "usage"),
     }
     assert dict(table.prices) == {"post": 0.005, "user": 0.010}
     assert table.base_url == "https://api.x.com"
     assert table.compute_price("post", 100) == 50_000
     assert table.compute_fee("/2/tweets/counts/recent") == 500
+    assert table.compute_fee("/2/tweets/counts/all") == 1_000
     assert (table.tariff, table.cap, table.as_of) == (Tariff(500, 1000), 3_000_000, "2026-11-01")
     assert table.compute_price("user", 3) == 3_000
 

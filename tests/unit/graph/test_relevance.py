@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.relevance import Topic, compute_worth, fold
-from socialcrawl.mock.query import SearchedPost, parse
+from socialcrawl.mock.query import parse
+from socialcrawl.mock.searched_post import SearchedPost
 from socialcrawl.platforms.bluesky.entities import ENTITIES as BLUESKY
 from socialcrawl.platforms.mastodon.entities import ENTITIES as MASTODON
 from socialcrawl.platforms.x.entities import ENTITIES as X

@@ -19,6 +19,7 @@ from socialcrawl.mock.server_settings import MockSettings
 from socialcrawl.mock.x.bill import XBill, find_cycle_start
 from socialcrawl.mock.x.service import SIGNED_WITH, find_visitor
 
+NO_ARCHIVE = {"archive_counts_requests": 0}
 CAPPED = {
     "title": "UsageCapExceeded",
     "detail": "Usage cap exceeded: Monthly product cap",
@@ -48,7 +49,7 @@ def test_a_cap_that_is_reached_ends_the_reading_of_posts_and_nothing_else():
     assert in_posts.json() == CAPPED | {"type": "https://api.x.com/2/problems/usage-capped"}
     assert [answer.status_code for answer in fine] == [200, 200]
     assert (usage["project_cap"], usage["project_usage"], usage["cap_reset_day"]) == (3, 3, 16)
-    assert report["totals"] == {"posts": 3, "users": 1, "counts_requests": 1, "dollars": 0.03}
+    assert report["totals"] == {"posts": 3, "users": 1, "counts_requests": 1, **NO_ARCHIVE, "dollars": 0.03}
     assert report["over"] == 0  # no window had too many
 
 
@@ -207,22 +208,23 @@ READINGS = st.lists(
 
 
 @settings(deadline=None)
-@given(READINGS, st.integers(1, 31), st.integers(0, 1))
-def test_the_bill_is_the_sum_of_what_each_day_had_for_the_first_time(readings, reset_day, counts):
+@given(READINGS, st.integers(1, 31), st.integers(0, 1), st.integers(0, 1))
+def test_the_bill_is_the_sum_of_what_each_day_had_for_the_first_time(readings, reset_day, counts, of_all):
     bill, first = XBill(reset_day), datetime(2026, 1, 20, tzinfo=UTC)
     posts, users = set(), set()
     for hours, some_posts, some_users in sorted(readings, key=lambda reading: reading[0]):
         when = first + timedelta(hours=hours)
-        bill.charge(when.timestamp(), some_posts, some_users, counts)
+        bill.charge(when.timestamp(), some_posts, some_users, counts, of_all)
         posts |= {(when.date(), post) for post in some_posts}
         users |= {(when.date(), user) for user in some_users}
         begins = find_cycle_start(when.date(), reset_day)
         assert bill.posts_in_cycle(when.timestamp()) == sum(day >= begins for day, _ in posts)
-    mills = 5 * len(posts) + 10 * len(users) + 5 * counts * len(readings)
+    mills = 5 * len(posts) + 10 * len(users) + (5 * counts + 10 * of_all) * len(readings)
     wanted = {
         "posts": len(posts),
         "users": len(users),
         "counts_requests": counts * len(readings),
+        "archive_counts_requests": of_all * len(readings),
         "dollars": mills / 1000,
     }
     assert bill.totals() == wanted
@@ -235,4 +237,4 @@ def test_one_customer_pays_for_all_tokens():
     with serve_in_thread(synthetic(), user_tokens=frozenset({"u"})) as mock, httpx.Client(base_url=mock.url) as client:
         for header in (bearer("a"), bearer("b"), bearer("u"), signed(mock.url + BOB)):
             assert client.get(BOB, headers=header).status_code == 200
-        assert mock.report()["totals"] == {"posts": 0, "users": 1, "counts_requests": 0, "dollars": 0.01}
+        assert mock.report()["totals"] == {"posts": 0, "users": 1, "counts_requests": 0, **NO_ARCHIVE, "dollars": 0.01}

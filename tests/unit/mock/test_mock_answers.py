@@ -357,7 +357,7 @@ TIMELINE, SEARCH, COUNTS = "/2/users/1/tweets", "/2/tweets/search/recent", "/2/t
         (SEARCH, {}, "The `query` query parameter can not be empty"),
         (SEARCH, {"query": "x" * 513}, "The `query` query parameter is longer than 512 characters"),
         (SEARCH, {"query": "cat", "max_results": 5}, "The `max_results` query parameter value [5] is not between 10 and 100"),  # noqa: E501
-        (SEARCH, {"query": "(cat"}, "The query cannot be parsed: there is an opening bracket without a closing one"),
+        (SEARCH, {"query": "(cat"}, "errors processing your request: Missing closing parenthesis (at position 5)"),
         (SEARCH, {"query": "cat", "next_token": "x"}, "The `next_token` query parameter value [x] is not valid"),
         (SEARCH, {"query": "cat", "start_time": "2010-01-01T00:00:00Z"}, "must be on or after 2023-"),
         (SEARCH, {"query": "cat", "end_time": "2030-01-01T00:00:00Z"}, "must be on or before 2023-"),

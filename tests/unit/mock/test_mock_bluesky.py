@@ -388,16 +388,19 @@ def test_search_pages_to_its_end_and_finds_no_reposts(sky):
 )
 @settings(deadline=None, max_examples=many(150))
 def test_search_with_an_index_finds_what_a_look_at_every_post_finds(parts):
+    from socialcrawl.lab.post_table import fold_name
     from socialcrawl.mock.bluesky.search import PostFinder
-    from socialcrawl.mock.query import QueryError, parse
+    from socialcrawl.mock.query import PLAIN_QUERY, QueryError, parse
     from socialcrawl.mock.search import read_post
 
     world = SKY.world
     try:
-        test = parse(" ".join(parts)).test
+        test = parse(" ".join(parts), PLAIN_QUERY).test
     except QueryError:
         return
-    want = [p for p in range(len(ROWS)) if not world.references.is_retweet(p) and test(read_post(world, p))]
+    want = [
+        p for p in range(len(ROWS)) if not world.references.is_retweet(p) and test(read_post(world, p, fold=fold_name))
+    ]
     assert PostFinder(world).matches(" ".join(parts)).tolist() == want
 
 

@@ -435,7 +435,8 @@ def test_every_endpoint_can_have_rules():
     paths = (
         *("/2/users/by?usernames=bob", BOB, "/2/users/1", "/2/users?ids=1", "/2/users/1/tweets", "/2/users/1/mentions"),
         "/2/users/1/following",
-        *("/2/tweets/search/recent?query=rust", "/2/tweets/counts/recent?query=rust", "/2/usage/tweets"),
+        *("/2/tweets/search/recent?query=rust", "/2/tweets/search/all?query=rust"),
+        *("/2/tweets/counts/recent?query=rust", "/2/tweets/counts/all?query=rust", "/2/usage/tweets"),
     )
     with serve_in_thread(synthetic(), rules=rules) as mock, client_of(mock) as client:
         for path in paths:

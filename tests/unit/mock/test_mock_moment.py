@@ -18,7 +18,7 @@ from socialcrawl.cli.main import app as cli
 from socialcrawl.errors import MockError
 from socialcrawl.mock.app import Mock
 from socialcrawl.mock.dataset_clock import DatasetClock
-from socialcrawl.mock.search import RecentSearch
+from socialcrawl.mock.search import PostSearch
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.server_settings import MockSettings
 from socialcrawl.mock.world import build_world
@@ -321,16 +321,16 @@ def test_where_ids_are_not_in_the_order_of_time_a_post_waits_for_all_before_it(d
     world = replace(build_world(posts_of(rows, ids=[str(n + 1) for n in range(len(days))])), created_at=times)
     moment = DatasetClock(world, START - 1.0)
     search, whole = (
-        RecentSearch(world, 0.0, WorldChanges(world, moment)),
-        [RecentSearch(world, START + DAY * day) for day in moments],
+        PostSearch(world, 0.0, WorldChanges(world, moment)),
+        [PostSearch(world, START + DAY * day) for day in moments],
     )
     for day, alone in zip(moments, whole, strict=True):
         now = START + DAY * day
         moment.set(now)
         assert moment.there == next((n for n, time in enumerate(times) if time > now), len(times))
         week = [n for n, time in enumerate(times) if now - 7 * DAY <= time < now]
-        assert alone.matches("rust").tolist() == week
-        assert search.matches("rust").tolist() == [n for n in week if n < moment.there]
+        assert alone.find_recent("rust").tolist() == week
+        assert search.find_recent("rust").tolist() == [n for n in week if n < moment.there]
 
 
 # What comes too early in the file: an answer or a repost before what it answers or repeats

@@ -13,6 +13,7 @@ from socialcrawl.mock.server_settings import MockSettings
 from socialcrawl.mock.x.bill import XBill
 
 DAY = 86_400
+NO_ARCHIVE = {"archive_counts_requests": 0}
 
 
 def test_a_window_opens_with_its_first_request_and_is_fixed():
@@ -65,8 +66,8 @@ def test_a_resource_is_billed_once_a_utc_day():
     bill.charge(noon + DAY, [1], [], counts=1)
     bill.charge(noon + 3 * DAY, [], [])
     first, second = bill.report().values()
-    assert first == {"posts": 3, "users": 1, "counts_requests": 0, "dollars": 0.025}
-    assert second == {"posts": 1, "users": 0, "counts_requests": 1, "dollars": 0.01}
+    assert first == {"posts": 3, "users": 1, "counts_requests": 0, **NO_ARCHIVE, "dollars": 0.025}
+    assert second == {"posts": 1, "users": 0, "counts_requests": 1, **NO_ARCHIVE, "dollars": 0.01}
     assert list(bill.posts_by_day(noon + DAY, 3).values()) == [0, 3, 1]
 
 
@@ -180,7 +181,7 @@ def test_reading_again_on_the_same_day_is_free_and_failures_cost_nothing():
         client.get("/2/users/by/username/unheard_of")
         client.get("/2/tweets/counts/recent", params={"query": "rust"})
         (day,) = mock.report()["billed"].values()
-        assert day == {"posts": 3, "users": 1, "counts_requests": 1, "dollars": 0.03}
+        assert day == {"posts": 3, "users": 1, "counts_requests": 1, **NO_ARCHIVE, "dollars": 0.03}
         client.get(timeline, params={"max_results": 100, "expansions": "author_id,entities.mentions.username"})
         (day,) = mock.report()["billed"].values()
         assert (day["posts"], day["users"]) == (3, 3)  # and Ann and nobody, from the includes
