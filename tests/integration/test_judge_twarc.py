@@ -4,12 +4,13 @@ import json
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 import requests
 from mock_judges import DELETED, MISSING, PROTECTED, SUSPENDED, UNHEARD, Clock, Town, requests_of
-from twarc import decorators2
+from twarc import client2, decorators2
 from twarc.client2 import Twarc2
 from twarc.expansions import ensure_flattened
 
@@ -106,6 +107,22 @@ def test_searches_mentions_and_counts_are_read_to_their_end(town, client_of):
     assert _posts(client.mentions("eve", max_results=5)) == _file(TOWN.mentions("eve"))
     counts = list(client.counts_recent("harvest -is:retweet", granularity="day"))
     assert sum(bucket["tweet_count"] for page in counts for bucket in page["data"]) == len(expected)
+
+
+def test_the_archive_is_searched_and_counted_at_the_pace_of_its_limit(file, client_of, monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(client2, "time", clock)  # it sleeps 1.05 s between pages of the archive
+    expected = _file(TOWN.archived("harvest"))
+    begin = datetime(2023, 1, 1, tzinfo=UTC)
+    with serve_in_thread(file, time=clock.time, missing=MISSING) as mock:  # X's limits, also the one per second
+        client = client_of(mock)
+        assert _posts(client.search_all("harvest", start_time=begin, max_results=10)) == expected != []
+        assert len(clock.slept) == 6
+        pages = list(client.counts_all("harvest", start_time=begin, granularity="day"))
+        report = mock.report()
+    assert sum(page["meta"]["total_tweet_count"] for page in pages) == len(expected)
+    assert sum(bucket["tweet_count"] for page in pages for bucket in page["data"]) == len(expected)
+    assert (len(pages), report["totals"]["archive_counts_requests"], report["over"]) == (11, 11, 0)
 
 
 def test_flattened_posts_carry_their_authors_and_references(town, client_of):
@@ -215,3 +232,11 @@ def test_the_command_reads_searches_to_their_end_users_and_mentions(town, twarc2
     ]
     (page,) = twarc2(town, "mentions", "--hide-progress", "kim")
     assert _posts([page]) == _file(TOWN.mentions("kim"))
+
+
+def test_the_command_searches_and_counts_the_archive(town, twarc2):
+    pages = twarc2(town, "search", "--archive", "--start-time", "2006-03-21T00:00:00", "harvest")
+    assert _posts(pages) == _file(TOWN.archived("harvest"))
+    pages = twarc2(town, "counts", "--archive", "--start-time", "2023-10-01", "--granularity", "day", "harvest")
+    counted = sum(bucket["tweet_count"] for page in pages for bucket in page["data"])
+    assert counted == len(TOWN.archived("harvest"))

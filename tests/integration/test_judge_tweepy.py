@@ -153,6 +153,52 @@ def test_a_search_is_read_to_its_end_and_counts_agree_with_it(town, client_of):
     assert _posts(retweets) == [post for post in TOWN.timeline("bob") if post.repeats]
 
 
+def test_the_archive_is_searched_and_counted_to_its_beginning(town, client_of):
+    client = client_of(town)
+    expected = TOWN.archived("harvest")
+    assert len(expected) == len(TOWN.found("harvest")) + 1
+    begin = {"start_time": "2006-03-21T00:00:00Z"}
+    pages = _pages(client.search_all_tweets, "harvest", max_results=10, **begin)
+    assert (_posts(pages), len(pages)) == (expected, 6)
+    assert _posts(_pages(client.search_all_tweets, "harvest", max_results=500, **begin)) == expected
+    assert _posts(_pages(client.search_all_tweets, "harvest", max_results=500)) == TOWN.found("harvest")  # 30 days
+    counts = list(
+        tweepy.Paginator(client.get_all_tweets_count, "harvest", granularity="day", start_time="2023-01-01T00:00:00Z")
+    )
+    assert len(counts) == 11  # of 31 days each
+    assert sum(one["tweet_count"] for page in counts for one in page.data) == len(expected)
+    assert sum(page.meta["total_tweet_count"] for page in counts) == len(expected)
+
+
+def test_a_query_that_is_wrong_an_old_since_id_and_two_starts_are_bad_requests(town, client_of):
+    client = client_of(town)
+    with pytest.raises(tweepy.BadRequest, match="Ambiguous use of and as a keyword"):
+        client.search_all_tweets("harvest and home")
+    with pytest.raises(tweepy.BadRequest, match="'since_id' must be a tweet id created after 2023-11-"):
+        client.search_recent_tweets("harvest", since_id=1)
+    with pytest.raises(tweepy.BadRequest, match="At most one of `start_time`, `since_id`"):
+        client.search_all_tweets("harvest", since_id=1, start_time="2023-01-01T00:00:00Z")
+    with pytest.raises(tweepy.BadRequest, match="longer than 1024 characters"):
+        client.search_all_tweets("x" * 1_025)
+
+
+def test_the_archive_is_for_apps_and_may_be_searched_once_a_second(file, client_of):
+    clock = Clock()
+    with serve_in_thread(file, time=clock.time, user_tokens=frozenset({"USER"})) as mock:
+        with pytest.raises(tweepy.Forbidden, match="User Context is forbidden"):
+            client_of(mock, "USER").search_all_tweets("harvest")
+        client = client_of(mock)
+        assert client.search_all_tweets("harvest").meta["result_count"] == 10
+        clock.now += 0.5
+        with pytest.raises(tweepy.TooManyRequests) as refused:
+            client.search_all_tweets("harvest")
+        assert refused.value.response.headers["x-rate-limit-remaining"] == "298"  # of the window nothing is wrong
+        clock.now += 0.5
+        assert client.search_all_tweets("harvest").meta["result_count"] == 10
+        totals = mock.report()["totals"]
+    assert (totals["posts"], totals["dollars"]) == (10, 0.05)
+
+
 def test_mentions_are_those_by_people_who_are_here(town, client_of):
     client = client_of(town)
     for name in ("eve", "kim", "gus"):

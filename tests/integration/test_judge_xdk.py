@@ -124,6 +124,21 @@ def test_searches_and_mentions_are_read_to_their_end_and_counts_agree(town, clie
     assert told["meta"]["total_post_count"] == sum(one["post_count"] for one in told["data"]) == len(expected)
 
 
+def test_the_archive_is_searched_and_counted_to_its_beginning(town, client_of):
+    posts, begin = client_of(town).posts, {"start_time": "2023-01-01T00:00:00Z"}
+    expected = TOWN.archived("harvest")
+    assert _posts(posts.search_all("harvest", max_results=10, **begin, **SHOWN)) == expected != []
+    assert _posts(posts.search_all("harvest", max_results=500, **begin, **SHOWN)) == expected
+    fields = "start,end,post_count"
+    pages = [
+        page.model_dump(exclude_none=True)
+        for page in posts.get_counts_all("harvest", granularity="day", search_count_fields=fields, **begin)
+    ]
+    assert len(pages) == 11  # of 31 days each
+    assert sum(one["post_count"] for page in pages for one in page["data"]) == len(expected)
+    assert sum(page["meta"]["total_post_count"] for page in pages) == len(expected)
+
+
 def test_usage_is_read_and_tells_what_was_billed(file, client_of):
     with serve_in_thread(file, cap=5_000) as mock:
         client = client_of(mock)

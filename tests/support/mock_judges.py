@@ -95,16 +95,20 @@ class Town:
         """What the file says of the posts that name an account, by those who are here."""
         return [self._told(row) for row in reversed(self.rows) if name in row["mentions"] and _here(row["author"])]
 
-    def found(self, word):
-        """What the file says of last week's posts with a word, but retweets, by those who are here."""
+    def found(self, word, since=START - 6 * 86_400):
+        """What the file says of the posts after a second with a word, but retweets, by those who are here."""
         return [
             self._told(row)
             for row in reversed(self.rows)
             if word in re.findall(r"\w+", row["text"].lower())
-            and row["created_at"] > START - 6 * 86_400
+            and row["created_at"] > since
             and not row["text"].startswith("RT ")
             and _here(row["author"])
         ]
+
+    def archived(self, word):
+        """The same of all posts, whenever they were posted."""
+        return self.found(word, since=0)
 
     def _told(self, row):
         by_id = {other["id"]: other for other in self.rows}
