@@ -23,7 +23,7 @@ class PostIds:
     def find_id_before(self, second: float) -> int:
         """Return an id such that posts made at this Unix second or later have larger ones, and older posts do not."""
         since = int(second * _SECOND) - SNOWFLAKE_EPOCH
-        if self._tell_time and since > 0:
+        if self._has_snowflakes and since > 0:
             return (since << 22) - 1
         ids = self._world.ids
         place = int(np.searchsorted(self._latest, second))
@@ -31,7 +31,7 @@ class PostIds:
 
     def find_second_after(self, post: int) -> int:
         """Return a Unix second before which no post has a larger id: when the post was made, or the next one."""
-        if self._tell_time and post >> 22:
+        if self._has_snowflakes and post >> 22:
             return ((post >> 22) + SNOWFLAKE_EPOCH) // _SECOND
         place = int(np.searchsorted(self._world.ids, post, side="right"))
         return int(self._world.created_at[place:].min()) if place < len(self._latest) else self._world.end
@@ -41,8 +41,8 @@ class PostIds:
         return np.maximum.accumulate(self._world.created_at)
 
     @cached_property
-    def _tell_time(self) -> bool:
-        """Whether all ids of posts from after the first snowflake tell their seconds."""
+    def _has_snowflakes(self) -> bool:
+        """Whether the ids of all posts from after the first snowflake have their seconds in them."""
         late = self._world.created_at * _SECOND >= SNOWFLAKE_EPOCH
         told = ((self._world.ids[late] >> 22) + SNOWFLAKE_EPOCH) // _SECOND
         return bool(late.any() and (told == self._world.created_at[late]).all())

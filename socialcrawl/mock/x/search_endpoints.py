@@ -23,6 +23,7 @@ LONGEST_QUERY = 512
 LONGEST_QUERY_OF_ALL = 1_024
 INDEXED_AFTER = 30  # seconds until a post can be found: the implicit end_time
 SOONEST_END = 10
+TOKENS = ("next_token", "pagination_token")
 ORDERS = ("recency", "relevancy")
 STEPS = {"minute": 60, "hour": 3_600, "day": 86_400}
 MONTH = 30 * 86_400  # how far a search of the whole archive reaches back where nothing says how far
@@ -74,6 +75,8 @@ class XSearchEndpoints:
         query, step, cursor = self._read_counts(call, longest, place)
         found = self._find_all(call, query)
         end = found.end if cursor is None else min(found.end, cursor.post)
+        if end <= found.start:  # the token of a search that began earlier
+            raise call.parameters.refuse(TOKENS[TOKENS[0] not in call.parameters.given], "is not valid")
         # A bucket is never cut in two.
         start = max(found.start, ceil((end - LONGEST_COUNTS) / step) * step)
         token = None
@@ -91,7 +94,7 @@ class XSearchEndpoints:
         call.parameters.one("sort_order", ORDERS)  # either way the newest come first
         query = call.parameters.text("query", longest)
         place = f"search {query}"
-        cursor = call.parameters.cursor(self._renderer.changes, place, "next_token", "pagination_token")
+        cursor = call.parameters.cursor(self._renderer.changes, place, *TOKENS)
         newest_first, overlap = find(call, query).posts[::-1], call.overlap
         return make_posts_answer(
             self._renderer, newest_first, call.ask, size=size, cursor=cursor, place=place, overlap=overlap, back=False
@@ -102,7 +105,7 @@ class XSearchEndpoints:
         call.parameters.allow(COUNTS_PARAMETERS)
         call.parameters.allow_one("pagination_token", "next_token")
         query = call.parameters.text("query", longest)
-        cursor = call.parameters.cursor(self._renderer.changes, place, "next_token", "pagination_token")
+        cursor = call.parameters.cursor(self._renderer.changes, place, *TOKENS)
         return query, STEPS[call.parameters.one("granularity", tuple(STEPS)) or "hour"], cursor
 
     def _count_buckets(self, call: XCall, found: _Found, step: int, token: str | None) -> bytes:
@@ -137,7 +140,8 @@ class XSearchEndpoints:
         begin = (self._search.now if end is None else end) - MONTH
         since = call.parameters.post_id("since_id")
         if since is not None and self._since_id_reaches:
-            begin = self._ids.find_second_after(since)
+            last = self._search.now - INDEXED_AFTER if end is None else end
+            begin = min(self._ids.find_second_after(since), last - 1)
         return self._find(call, query, self._search.find_all, begin)
 
     def _find(self, call: XCall, query: str, find: Callable[[str], NDArray[np.int64]], begin: float) -> _Found:
@@ -148,9 +152,9 @@ class XSearchEndpoints:
         if end is not None and end > now - SOONEST_END:
             raise call.parameters.refuse("end_time", f"must be on or before {format_stamp(now - SOONEST_END)}")
         last = now - INDEXED_AFTER if end is None else end
-        if start is not None and start >= last:
+        first = begin if start is None else start
+        if first >= last:
             raise call.parameters.refuse("start_time", f"must be before {format_stamp(last)}")
-        first = min(begin, last - 1) if start is None else start
         try:
             found = narrowed(find(query))
         except QueryError as error:
