@@ -104,8 +104,9 @@ class Plan:
     @property
     def terms(self) -> Terms:
         """The campaign as its platform has to know it."""
-        activity = self.kind.activity(self.settings)
-        return Terms(self.settings, self.topic, self.policy, self.base, self.usernames, activity=activity)
+        kind, settings = self.kind, self.settings
+        activity, slices = kind.activity(settings), kind.plan_slices(settings)
+        return Terms(settings, self.topic, self.policy, self.base, self.usernames, activity=activity, slices=slices)
 
     @property
     def is_exposed(self) -> bool:
@@ -192,7 +193,7 @@ def make_plan(settings: Settings) -> Plan:
     _check_encryption(settings, platform, base)
     usernames = _list_usernames(settings, platform)
     begins = not kind_of(settings).dataset
-    queries = platform.list_queries(settings, topic) if begins else []
+    queries = kind_of(settings).list_queries(settings, platform, topic)
     if begins and not queries and not usernames:
         wanted = "name keywords under [topic] to search for, or" if settings.seeds.search else "set search = true or"
         search = f"{wanted} " if platform.searches else ""

@@ -30,6 +30,7 @@ from socialcrawl.campaign.sections.access import LimitsSection, SourceSection
 from socialcrawl.campaign.sections.operation import NotifySection, ScheduleSection
 from socialcrawl.campaign.sections.topic import AccountsSection, BudgetSection, CrawlSection, SeedsSection, TopicSection
 from socialcrawl.campaign.sections.values import Section
+from socialcrawl.crawls.capture.section import CaptureSection
 from socialcrawl.crawls.facts import BUILT_IN, DEFAULT, KindFacts, find_kind_facts, list_foreign_keys
 from socialcrawl.crawls.refresh.section import RefreshSection
 from socialcrawl.crawls.sample.section import SampleSection
@@ -102,6 +103,7 @@ class Settings(Section):
     track: TrackSection = TrackSection()
     refresh: RefreshSection = RefreshSection()
     sample: SampleSection = SampleSection()
+    capture: CaptureSection = CaptureSection()
     budget: BudgetSection = BudgetSection()
     source: SourceSection = SourceSection()
     limits: LimitsSection = LimitsSection()
@@ -141,10 +143,7 @@ class Settings(Section):
         if facts.topical and "topic" not in self.model_fields_set:
             raise ValueError("topic is missing: `socialcrawl init` writes a file that has it")
         if idle := [name for name in facts.idle if getattr(self, name) != type(getattr(self, name))()]:
-            raise ValueError(
-                f'[{idle[0]}] has no effect where kind = "{self.kind}", whose accounts `socialcrawl import` brings: '
-                "remove it"
-            )
+            raise ValueError(f'[{idle[0]}] has no effect where kind = "{self.kind}"{facts.why_idle}: remove it')
         for other in BUILT_IN.values():
             self._lacks_keys_of(other)
         return self

@@ -12,9 +12,11 @@ from socialcrawl.engine.protocols import Crawl
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.graph.liveness import Activity
+from socialcrawl.graph.relevance import Topic
 from socialcrawl.platforms.base import Platform
 from socialcrawl.platforms.focusing import Predicate
 from socialcrawl.platforms.registry import platform_of
+from socialcrawl.platforms.slice_reading import SlicePlan
 
 if TYPE_CHECKING:
     from socialcrawl.forecast.quote import Quote
@@ -186,6 +188,14 @@ class CrawlKind(ABC):
         del settings
         return True
 
+    def list_queries(self, settings: Settings, platform: Platform, topic: Topic) -> list[str]:
+        """Return the searches of a campaign, each of which is a node.
+
+        Raises:
+            SettingsError: its platform has no such searches.
+        """
+        return [] if self.dataset else platform.list_queries(settings, topic)
+
     def predicates(self, settings: Settings) -> tuple[Predicate, Predicate | None] | None:
         """Return what judges whether an account is on the topic, and on a wider one; None where nobody is judged.
 
@@ -305,6 +315,11 @@ class CrawlKind(ABC):
 
     def snapshot(self) -> Snapshot | None:
         """Return the table in which campaigns write what they know of each account; None: there is none."""
+        return None
+
+    def plan_slices(self, settings: Settings) -> SlicePlan | None:
+        """Return how the campaign reads slices of time; None where it reads none."""
+        del settings
         return None
 
     def activity(self, settings: Settings) -> Activity | None:

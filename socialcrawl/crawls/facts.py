@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from socialcrawl.campaign.sections.values import Section
+from socialcrawl.crawls.capture.section import CaptureSection
 from socialcrawl.crawls.refresh.section import RefreshSection
 from socialcrawl.crawls.sample.section import SampleSection
 from socialcrawl.crawls.track.section import TrackSection
@@ -20,6 +21,7 @@ class KindFacts:
         keys: keys of the section that are always part of the campaign's identity; other keys are if they differ from
             their defaults.
         idle: sections that have no effect.
+        why_idle: why they have none, as a clause that follows the name of the kind.
         topical: whether [topic] is required.
         files: keys of the section that name files whose content decides how accounts are judged.
         crawl: keys of [crawl] that have an effect in this kind. Those of the built-in kinds have none in other kinds,
@@ -32,6 +34,7 @@ class KindFacts:
     section: type[Section] | None = None
     keys: tuple[str, ...] = ()
     idle: tuple[str, ...] = ()
+    why_idle: str = ""
     topical: bool = False
     files: tuple[str, ...] = ()
     crawl: tuple[str, ...] = ()
@@ -60,6 +63,7 @@ REFRESH = KindFacts(
     RefreshSection,
     ("rank", "training", "z", "active"),
     idle=("topic", "seeds"),
+    why_idle=", whose accounts `socialcrawl import` brings",
     fixed=("refresh.active", "refresh.protected", "refresh.redirects", "refresh.soft"),
 )
 SAMPLE = KindFacts(
@@ -70,9 +74,19 @@ SAMPLE = KindFacts(
     files=("tree", "labels", "wider_labels"),
     fixed=("sample", "topic"),
 )
+CAPTURE = KindFacts(
+    "capture",
+    "every post that matches the topic, from a span of time and as it appears",
+    CaptureSection,
+    ("from", "until", "order", "parts", "pages"),
+    idle=("seeds",),
+    why_idle=", which reads posts and begins with no accounts",
+    topical=True,
+    fixed=("topic", "capture.from", "capture.until", "capture.order", "capture.parts", "capture.pages"),
+)
 DEFAULT = COLLECT
 """The kind of campaign files that name none."""
-BUILT_IN = {facts.name: facts for facts in (COLLECT, TRACK, REFRESH, SAMPLE)}
+BUILT_IN = {facts.name: facts for facts in (COLLECT, TRACK, REFRESH, SAMPLE, CAPTURE)}
 KINDS = PluginGroup(
     "socialcrawl.crawl_kinds",
     "kind of campaign",

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from socialcrawl.engine.model import Act, Outcome, Stop, StopKind, Wait
+from socialcrawl.engine.model import FINDING, Act, Outcome, Stop, StopKind, Wait
 from socialcrawl.engine.protocols import Batch, Columnar, Columns, Crawl, History, skip_known
 from socialcrawl.text.wording import pluralize
 
-FREE = (Act.SEARCH, Act.RESOLVE, Act.INWARD, Act.IMPORT)
+FREE = (*FINDING, Act.RESOLVE, Act.IMPORT)
 """Acts that read no account: they find accounts, or the answer is known already."""
 
 

@@ -4,7 +4,7 @@ from functools import cache
 
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.base import CrawlKind
-from socialcrawl.crawls.facts import COLLECT, KINDS, REFRESH, SAMPLE, TRACK
+from socialcrawl.crawls.facts import CAPTURE, COLLECT, KINDS, REFRESH, SAMPLE, TRACK
 from socialcrawl.errors import SettingsError
 
 
@@ -31,6 +31,10 @@ def find_kind(name: str) -> CrawlKind:
         from socialcrawl.crawls.sample.kind import SampleKind  # noqa: PLC0415 - as above
 
         return SampleKind()
+    if name == CAPTURE.name:
+        from socialcrawl.crawls.capture.kind import CaptureKind  # noqa: PLC0415 - as above
+
+        return CaptureKind()
     kind = KINDS.load(name)
     if not isinstance(kind, CrawlKind):
         raise SettingsError(f"The kind of campaign {name!r} is a {type(kind).__name__}, which is no CrawlKind.")

@@ -45,6 +45,7 @@ class Act(StrEnum):
     PROBE = "probe"  # refresh: test whether an account is still active
     WALK = "walk"  # sample: find whom an account links to
     INWARD = "inward"  # sample: find who links to an account
+    SLICE = "slice"  # capture: read the posts that match a query in a span of time
     IMPORT = "import"  # nothing was asked: a file or an earlier campaign has the answer
 
 
@@ -128,10 +129,14 @@ FAILED = (ReplyKind.BROKEN, ReplyKind.LOST)
 """There is no reply: the server or the network failed."""
 PUT_OFF = (*FAILED, ReplyKind.BACKOFF, ReplyKind.WINDOW, ReplyKind.DAY, ReplyKind.INVALID)
 """These replies say nothing of the node, which is picked again later."""
-STEPS = (Act.EXPAND, Act.RECRAWL, Act.PROBE, Act.WALK)
+STEPS = (Act.EXPAND, Act.RECRAWL, Act.PROBE, Act.WALK, Act.SLICE)
 """The steps of a campaign, which its budget of steps counts."""
 VISITS = (Act.EXPAND, Act.WALK)
 """The steps that read all posts of an account; others may bring none."""
+SEARCHES = (Act.SEARCH, Act.SLICE)
+"""Acts whose node is a query."""
+FINDING = (*SEARCHES, Act.INWARD)
+"""Acts that find the authors of posts: their outcomes have no value, and link to these."""
 ON_TOPIC, WIDER = 1.0, 0.5  # values of walks: of accounts on the topic, and of those on the wider topic only
 NOBODY: NDArray[np.int64] = np.empty(0, np.int64)
 NO_WEIGHT: NDArray[np.float64] = np.empty(0, np.float64)

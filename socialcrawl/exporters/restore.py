@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Table, insert, text, update
 from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.crawls.facts import DEFAULT
-from socialcrawl.engine.model import USEFUL, Act, Reason
+from socialcrawl.engine.model import FINDING, USEFUL, Reason
 from socialcrawl.exporters.columns import Person
 from socialcrawl.exporters.datasheet_facts import ACTS, POSTS, REQUESTS
 from socialcrawl.storage.counting_rule import COUNTING
@@ -69,7 +69,6 @@ DECISIONS = {
     "sampled": ("campaign", "node", "visits", "weight", "degree"),
 }  # fmt: skip
 """What is read in addition to replay the decisions, which exports of earlier versions do not have."""
-FINDING = (Act.SEARCH, Act.INWARD)  # acts that find the authors of posts
 LAST = 2**31 - 1  # a place behind all others
 SOME = 5_000  # rows that are written together
 PLACE = "create temp table place (post text, position integer, node integer, primary key (post, position, node))"

@@ -156,6 +156,9 @@ def plan_phases(
     if shape.tests:
         yield from _plan_probes(shape, typical, done, now)
         return
+    if shape.captures:
+        yield _plan_slices(shape, typical, done)
+        return
     roles, most = shape.roles, find_page_size(shape, shape.roles.search)
     reads, rest = _find_posts_ahead(shape, typical, done, now)
     for posts in reads:
@@ -174,6 +177,15 @@ def plan_phases(
             "steps", alone, _compute_account(shape, typical, _compute_named_share(shape, typical.named)), 1
         )
     yield CampaignPhase("steps", rest.steps - alone, _compute_step(shape, typical), 1, alone)
+
+
+def _plan_slices(shape: CampaignParameters, typical: TypicalNeeds, done: CampaignProgress) -> CampaignPhase:
+    """Return the rest of a capture, a page a turn: as many as the posts fill that match, if these were counted."""
+    endpoint = shape.roles.search
+    page = find_page_size(shape, endpoint)
+    turns = inf if typical.matches is None else max(0.0, sum(typical.matches) - done.posts) / page
+    authors = page * typical.authors if shape.expanded else 0.0
+    return CampaignPhase("pages", turns, {endpoint: _make_amount(shape, endpoint, 1, page, authors)})
 
 
 def _plan_probes(

@@ -151,7 +151,7 @@ def bound_requests(
     rest, roles = find_remaining(shape, done, now), shape.roles
     if shape.tests:
         return _bound_probes(shape, rest, done)
-    searches = rest.queries * shape.search_pages
+    searches = multiply(rest.queries, shape.pages_searched)
     steps = min(rest.steps, rest.nodes)
     accounts = min(rest.seeds + rest.steps, rest.nodes)
     # The id of a named account may be known, or become known by a search; then it is looked up by that.

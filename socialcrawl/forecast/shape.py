@@ -61,6 +61,7 @@ class CampaignParameters:
         latest: whether a test also brings the latest post, which is billed.
         inward: whether steps also ask who mentions an account.
         heeds: whether accounts are looked up before their posts are read; see `EndpointRoles`.
+        captures: whether searches are read to their end, however many pages they have.
     """
 
     policy: Policy
@@ -83,6 +84,12 @@ class CampaignParameters:
     latest: bool = False
     inward: bool = False
     heeds: bool = False
+    captures: bool = False
+
+    @property
+    def pages_searched(self) -> float:
+        """The most pages of a search."""
+        return inf if self.captures else self.search_pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +194,8 @@ def find_remaining(
     caps, at_seeds = shape.caps, done.asked > 0
     begun = at_seeds or done.looked_up > 0
     queries = min(shape.queries, done.new_queries) if begun else max(0, shape.queries - done.queries)
-    posts = queries * shape.search_pages * find_page_size(shape, shape.roles.search)
+    queries = shape.queries if shape.captures else queries
+    posts = multiply(queries, shape.pages_searched * find_page_size(shape, shape.roles.search))
     more = posts if authors is None or not queries else authors
     fresh = min(_bound(shape.most_found), more)  # a new topic may find as many again
     found = done.found + fresh if begun else min(_bound(shape.most_found), done.found + more)

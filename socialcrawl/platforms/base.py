@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.engine.model import Credential, Grant, Reply, Request, Who
 from socialcrawl.engine.protocols import Source
+from socialcrawl.errors import SettingsError
 from socialcrawl.forecast.shape import EndpointRoles
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.graph.relevance import Links, Topic
 from socialcrawl.platforms.facts import PlatformFacts
+from socialcrawl.platforms.slice_reading import SlicePlan
 from socialcrawl.ratelimit.policy import Policy
 from socialcrawl.text.entities import NONE, Entities
 
@@ -36,6 +38,7 @@ class Terms:
         names: the accounts to begin with.
         ahead: tells which accounts will probably be read next and have no profile yet.
         activity: the rule by which a probed account is active; None where the campaign probes nobody.
+        slices: how slices of time are read; None where the campaign reads none.
     """
 
     settings: Settings
@@ -45,6 +48,7 @@ class Terms:
     names: Sequence[str] = ()
     ahead: Callable[[], Sequence[Who]] = tuple
     activity: Activity | None = None
+    slices: SlicePlan | None = None
 
     @property
     def links(self) -> Links:
@@ -154,6 +158,27 @@ class Platform(ABC):
         """Return the searches that a campaign begins with."""
         del settings, topic
         return []
+
+    def check_slices(self, settings: Settings, slices: SlicePlan) -> None:
+        """Check that a campaign can search slices of time here.
+
+        Raises:
+            SettingsError: it cannot; the message says what to do.
+        """
+        del settings, slices
+        raise SettingsError(
+            f'There is no search of {self.title} by time yet, which kind = "capture" needs: take kind = "collect".'
+        )
+
+    def list_slice_queries(self, settings: Settings, topic: Topic, slices: SlicePlan) -> list[str]:
+        """Return the searches of a campaign that reads slices of time."""
+        del slices
+        return self.list_queries(settings, topic)
+
+    def get_slice_endpoint(self, slices: SlicePlan) -> str:
+        """Return the endpoint of a search of a slice of time."""
+        del slices
+        return self.roles.search
 
     def check_settings(self, settings: Settings, base: str) -> None:
         """Check that the settings are such as the platform needs.

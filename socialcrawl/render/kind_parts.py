@@ -7,10 +7,11 @@ from typing import Any
 
 from rich.console import RenderableType
 
+from socialcrawl.crawls.capture.report import CaptureReport
 from socialcrawl.crawls.refresh.report import RefreshReport
 from socialcrawl.crawls.sample.report import SampleReport
 from socialcrawl.crawls.track.report import TrackReport
-from socialcrawl.render import refresh_report, sample_report, track_report
+from socialcrawl.render import capture_report, refresh_report, sample_report, track_report
 from socialcrawl.render.console import Text
 from socialcrawl.render.score_curve import RELEVANCE, ScoreCurve
 from socialcrawl.storage.queries.summary import Summary
@@ -37,6 +38,11 @@ def _(details: RefreshReport) -> dict[str, Any]:
 @collect_knowledge.register
 def _(details: TrackReport) -> dict[str, Any]:
     return {"tracked": {name: value for name, value in asdict(details).items() if name != "posts"}}
+
+
+@collect_knowledge.register
+def _(details: CaptureReport) -> dict[str, Any]:
+    return {"captured": capture_report.build_object(details)}
 
 
 @singledispatch
@@ -74,6 +80,12 @@ def _(details: RefreshReport, *, billed: bool, publishing: str = "") -> Iterator
 def _(details: SampleReport, *, billed: bool, publishing: str = "") -> Iterator[RenderableType]:
     del billed, publishing
     yield from sample_report.list_parts(details)
+
+
+@list_parts.register
+def _(details: CaptureReport, *, billed: bool, publishing: str = "") -> Iterator[RenderableType]:
+    del billed, publishing
+    yield from capture_report.list_parts(details)
 
 
 @singledispatch

@@ -35,7 +35,10 @@ MEANS = {
     "answer": "seconds per answer",
     "matches": "posts of the last seven days that the searches find",
 }
-TURNS = {"searches": "search", "look-ups": "look-up", "seeds": "seed", "steps": "step", "tests": "test"}  # of phases
+TURNS = {
+    "searches": "search", "look-ups": "look-up", "seeds": "seed", "steps": "step", "tests": "test", "pages": "page",
+}  # fmt: skip
+"""What a turn of each phase is called."""
 FORMS = {"missing": ".0%", "named": ".0%", "back": ".0%", "answer": ".2f", "matches": ",.0f"}
 
 
@@ -128,7 +131,14 @@ def _list_sentences(plan: Plan, found: Quote) -> Iterator[str]:
         yield _explain_nothing(plan, found)
     if done.requests:
         for_tests, for_seeds = pluralize(done.steps, "test"), pluralize(done.seeds, "seed")
-        what = for_tests if plan.shape.tests else f"{for_seeds} and {pluralize(done.steps, 'step')}"
+        slices = pluralize(done.steps, "slice")
+        what = (
+            slices
+            if plan.shape.captures
+            else for_tests
+            if plan.shape.tests
+            else f"{for_seeds} and {pluralize(done.steps, 'step')}"
+        )
         spent = f"{pluralize(done.requests, 'request')}, {pluralize(done.posts, 'post')}, {format_dollars(done.money)}"
         yield f"Spent so far: {spent}, for {what}."
     if found.allowed is not None:
@@ -191,7 +201,7 @@ def _describe_ranges(plan: Plan, found: Quote) -> Iterator[str]:
         yield f"95 % range of the probable total: {', '.join(ends)}."
     wanted = {"requests": "requests", "posts": "posts"} | ({"money": "cost"} if plan.policy.is_billed else {})
     lacking = [word for name, word in wanted.items() if name not in found.ranges]
-    if lacking:
+    if lacking and not plan.shape.captures:
         least = FEW if "requests" in lacking else ENOUGH
         few = found.done.steps < least or find_remaining(plan.shape, found.done).queries > 0
         why = f"before {least} steps are done" if few else "that is narrow enough to be of use"
@@ -236,7 +246,7 @@ def _list_warnings(plan: Plan, found: Quote) -> Iterator[str]:
     if refusal := _find_refusal(plan):
         yield f"A run will be refused: {refusal}"
         return
-    if found.reached is not None and found.reached.phase not in ("steps", "tests"):
+    if found.reached is not None and found.reached.phase not in ("steps", "tests", "pages"):
         ends = f"{found.reached.budget} will probably be reached among the {found.reached.phase}, before the first step"
         yield f"{ends}: raise it, or begin with fewer seeds (most under [seeds])."
     above = plan.settings.budget.confirm_above
@@ -253,6 +263,8 @@ def _describe_means(plan: Plan, found: Quote) -> dict[str, float]:
     if shape.tests:  # of those who are there perhaps the last post, of nobody any others
         last = {"missing": typical.missing} if shape.latest or shape.roles.last else {}
         return last | {"answer": typical.answer}
+    if shape.captures:
+        return {"answer": typical.answer} | ({"matches": sum(typical.matches)} if typical.matches else {})
     pages = typical.estimate_pages(shape.pages_per_user)
     means: dict[str, float] = {"posts_per_page": typical.posts_per_page, "pages": pages}
     means |= {name: getattr(typical, name) for name in ("missing", "named", "answer")}

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, and_, delete, func, select
 
-from socialcrawl.engine.model import Act
+from socialcrawl.engine.model import SEARCHES
 from socialcrawl.graph.recount import Recount
 from socialcrawl.graph.relevance import Hits, compute_worth
 from socialcrawl.storage import answer_packing
@@ -50,7 +50,7 @@ def measure_topic(connection: Connection, campaign: int) -> TopicTotals:
     read = (
         select(pick.c.node, func.max(outcome.c.value))
         .join(outcome, and_(outcome.c.campaign == pick.c.campaign, outcome.c.n == pick.c.n))
-        .where(pick.c.campaign == campaign, outcome.c.value.is_not(None), pick.c.act != Act.SEARCH)
+        .where(pick.c.campaign == campaign, outcome.c.value.is_not(None), pick.c.act.not_in(SEARCHES))
         .group_by(pick.c.node)
     )
     return TopicTotals(
@@ -86,7 +86,7 @@ class _TopicRecount:
         pages = self.reread.read_pages(picks[0].n, picks[-1].n)
         counts = self._count_hits(key for _, page in pages if page is not None for key in page.ids)
         sums, unknown = self.reread.sum_pages(pages, counts)
-        valued = [row for row in picks if row.at is not None and row.missing is None and row.act != Act.SEARCH]
+        valued = [row for row in picks if row.at is not None and row.missing is None and row.act not in SEARCHES]
         by_author = [row for row in valued if row.n in unknown or (row.posts and row.n not in sums)]
         sums |= self.reread.sum_by_author(by_author, self._count_hits)
         found = [(row.n, sums.get(row.n, Recount())) for row in valued]

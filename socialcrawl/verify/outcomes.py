@@ -9,7 +9,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from socialcrawl.campaign.plan import make_topic
-from socialcrawl.engine.model import ON_TOPIC, WIDER, Act, Node, Reason, ReplyKind, Who, format_time, parse_time
+from socialcrawl.engine.model import (
+    FINDING,
+    ON_TOPIC,
+    WIDER,
+    Act,
+    Node,
+    Reason,
+    ReplyKind,
+    Who,
+    format_time,
+    parse_time,
+)
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.graph.recount import Recount
@@ -28,7 +39,6 @@ from socialcrawl.verify.stored_posts import PostCheck
 from socialcrawl.verify.story import CampaignRecord
 
 READ = (Act.SEED, Act.EXPAND, Act.RECRAWL, Act.WALK, Act.IMPORT)  # acts that read an account's posts
-FOUND = (Act.SEARCH, Act.INWARD)  # acts that find accounts by posts of others
 TOGETHER = (Act.RESOLVE, Act.PROBE)  # acts of which one request serves many picks
 CLEANED = "@forgotten"  # what stands in texts for names that were erased
 NO_PAGE = "look-ups of accounts, whose answers are not kept"
@@ -157,7 +167,7 @@ class OutcomeCheck:
         self.place = f"pick {first} to {last}"
         pages = self._reread.read_pages(first, last, every=True)
         counts = self._count(list(dict.fromkeys(key for _, came in pages if came is not None for key in came.ids)))
-        asked = {row.n: None if row.act in FOUND else row.node for row in picks if row.act in (*READ, *FOUND)}
+        asked = {row.n: None if row.act in FINDING else row.node for row in picks if row.act in (*READ, *FINDING)}
         self._posts.check(self._reread, pages, self._authors, self._doubts, asked)
         self._check_unmatched(counts)
         sums, unknown = self._reread.sum_pages(pages, counts)
@@ -216,7 +226,7 @@ class OutcomeCheck:
             self.outcomes.leave(NO_PAGE)
         elif row.act == Act.PROBE:
             self._check_probe(row)
-        elif row.act in FOUND:
+        elif row.act in FINDING:
             self._compare_values(row, {"posts": read.posts, "value": 0.0, "occurrences": 0}, why)
             why = why or self._lacking.answers
             own = {row.node} if row.act == Act.INWARD else set()

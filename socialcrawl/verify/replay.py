@@ -98,19 +98,20 @@ class DecisionReplay:
 
     def _choose(self, crawl: Crawling, one: StoredBatch) -> Batch:
         """Return what the crawl chooses in place of a batch; none where it would choose nothing."""
-        size = len({pick.node for pick in one.batch})
+        size = len({(pick.node, pick.since) for pick in one.batch})
         first: Batch | None = None
+        same: Batch | None = None  # but for the marks
         for now in self.story.kind.list_moments(crawl, one.sent_at):
             chosen = _make_batch(crawl.choose(size, now))
             if len(chosen) == len(one.batch) and all(map(_is_same, one.batch, chosen)):
-                return self._align_marks(crawl, one, chosen)
+                if _has_same_marks(one.batch, chosen):
+                    return chosen
+                same = chosen if same is None else same
             first = chosen if first is None else first
-        return first or ()
+        return first or () if same is None else self._align_marks(crawl, one, same)
 
     def _align_marks(self, crawl: Crawling, one: StoredBatch, chosen: Batch) -> Batch:
         """Return the chosen with the stored marks where these are of a moment in between."""
-        if all(a.since == b.since for a, b in zip(one.batch, chosen, strict=True)):
-            return chosen
         ends = self.story.kind.bound_marks(crawl, one.sent_at)
         if ends is None:
             return chosen
@@ -201,6 +202,10 @@ def _make_batch(choice: Batch | Wait | Stop) -> Batch:
 
 def _is_same(stored: Pick, chosen: Pick) -> bool:
     return (stored.n, stored.node, stored.act) == (chosen.n, chosen.node, chosen.act)
+
+
+def _has_same_marks(stored: Batch, chosen: Batch) -> bool:
+    return all(one.since == other.since for one, other in zip(stored, chosen, strict=True))
 
 
 def _describe_place(pick: Pick) -> str:

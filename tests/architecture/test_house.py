@@ -20,6 +20,7 @@ KIND_MODULES = {
     "track": ("kind", "make", "section", "report", "datasheet"),
     "refresh": ("kind", "make", "section", "report", "datasheet"),
     "sample": ("kind", "make", "section", "report", "datasheet", "audit_report", "holdings"),
+    "capture": ("kind", "section", "report"),
 }
 FLOORS = [
     {"cli", "__main__", "lab.experiments"},
@@ -82,7 +83,7 @@ HOMES = {
     ),
     "pydantic": (
         "campaign/policies.py", "campaign/settings.py", "campaign/sections/", "crawls/refresh/section.py",
-        "crawls/sample/section.py", "crawls/track/section.py",
+        "crawls/capture/section.py", "crawls/sample/section.py", "crawls/track/section.py",
     ),
     "pydantic_core": ("campaign/settings.py",),
     "tenacity": ("ratelimit/retry.py",),
@@ -267,7 +268,7 @@ def test_unit_tests_lie_in_the_folders_of_the_package():
     assert not [str(folder) for folder in folders if not (PACKAGE / folder).is_dir()]
 
 
-KINDS = {"collect", "track", "refresh", "sample"}
+KINDS = {"collect", "track", "refresh", "sample", "capture"}
 PLATFORMS = {"x", "bluesky", "mastodon", "web"}
 KNOW_KINDS = {
     "crawls/registry.py": "finds a kind by its name",

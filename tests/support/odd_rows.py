@@ -107,4 +107,18 @@ PAGES = ["insert into request (id, campaign, n, part, endpoint, params, credenti
              (71, 7, "/u", "ok", 1000, "null"), (71, 12, "/u", "missing", 0, "null"), (71, 8, "/u", "held", 0, "null"),
              (72, 2, "/t", "ok", 500, "'next'"), (72, 3, "/m", "ok", 500, "'next'"), (72, 8, "/t", "ok", 500, "null"),
              (72, 14, "/t", "lost", 500, "null")])]  # fmt: skip
-TROUBLE += [*ALIVE, *DRAWN, *SAMPLED, *PAGES]
+# A capture of two queries: slices that are complete, cut, open, failed for good, or failed once and were read then.
+SPANS = ["2026-01-03T00:00:00Z/2026-01-04T00:00:00Z", "2026-01-02T00:00:00Z/2026-01-03T00:00:00Z",
+         "2026-01-01T00:00:00Z/2026-01-02T00:00:00Z"]  # fmt: skip
+CAPTURED = [
+    *of_campaign(
+        73, "captured",
+        [(-1, "slice", 0, None, None, 5), (-1, "slice", 0, "temporary", None, 0),
+         (-1, "slice", 0, None, "2026-01-02T12:00:00.000000Z", 9), (-2, "slice", 0, "temporary", None, 0),
+         (-2, "slice", 0, "temporary", None, 2), (-2, "slice", 0, None, None, 0), (-2, "slice")],
+        [(0, 8, 0.0), (2, 12, 0.0)],
+    ),
+    *[f"update pick set since = '{SPANS[place]}' where campaign = 73 and n = {n}"
+      for n, place in enumerate([0, 1, 1, 0, 0, 1, 2])],
+]  # fmt: skip
+TROUBLE += [*ALIVE, *DRAWN, *SAMPLED, *PAGES, *CAPTURED]

@@ -35,7 +35,7 @@ def write_campaign_file(
     template = find_platform(platform).template
     if template is None:
         raise SettingsError(f"There is no template for {platform!r}: write the campaign file by hand.")
-    dataset = "seeds" in (facts := find_kind_facts(kind)).idle
+    dataset = "topic" in (facts := find_kind_facts(kind)).idle
     text = (find_folder("config") / template.file).read_text("utf-8")
     if dataset and keywords:
         raise SettingsError("A campaign that refreshes a dataset has no topic: remove the keywords.")

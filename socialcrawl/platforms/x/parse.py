@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from socialcrawl.engine.model import AccountRow, Mention, Page, PostRow, Reason, Who, format_time
+from socialcrawl.engine.model import AccountRow, Mention, Page, PostRow, Reason, Who, format_time, parse_time
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.platforms.json_reader import ACCOUNT_TYPES, POST_TYPES, TEXT_OR_NONE, check_rows
 from socialcrawl.platforms.marks import is_number, make_sort_key
@@ -66,6 +66,12 @@ def parse_posts(payload: Json, words: Vocabulary, hits: Hits, *, keep: bool = Fa
         answered=authors,
         mark=SNOWFLAKES.mark(max((row.id for row in rows), key=make_sort_key, default="")) if author else "",
     )
+
+
+def find_oldest(page: Page) -> str:
+    """Return when the oldest post of a page was written, ISO 8601; "" of an empty one."""
+    times = [parse_time(row.created_at) for row in page.posts if row.created_at]
+    return format_time(min(times)) if times else ""
 
 
 def parse_users(payload: Json, words: Vocabulary, *, recent: bool = False) -> Page:

@@ -12,10 +12,12 @@ from socialcrawl.forecast.shape import EndpointRoles
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.platforms.base import Keys, Platform, Secret, Template, Terms, Variables
 from socialcrawl.platforms.facts import X
+from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan
 from socialcrawl.platforms.x.applications import POLICY, check_applications, find_application
 from socialcrawl.platforms.x.entities import ENTITIES
 from socialcrawl.platforms.x.meters import XMeters, make_probe_request
 from socialcrawl.platforms.x.source import (
+    ARCHIVE,
     BY_ID,
     BY_NAME,
     FOLLOWING,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from socialcrawl.platforms.x.wire import XWire
 
 PATTERN = re.compile(r"@?[A-Za-z0-9_*]+")
+LONGEST, LONGEST_ARCHIVED = 512, 1_024  # characters of a query of the two searches
 ONLY = "main"  # the name of the token of a campaign that has one, whatever its variable is called
 
 
@@ -89,6 +92,24 @@ class XPlatform(Platform):
         """See `Platform.list_queries`."""
         return topic.build_queries() if settings.seeds.search else []
 
+    def check_slices(self, settings: Settings, slices: SlicePlan) -> None:
+        """See `Platform.check_slices`: the archive is open to tokens of applications only."""
+        signed = [one.name for one, _ in self.list_credentials(settings) if one.kind != "app"]
+        if slices.archive and signed:
+            raise SettingsError(
+                f"X's full-archive search takes bearer tokens of an application only, and {signed[0]!r} is a user's: "
+                "remove it, or set archive = false under [capture] to search the last 7 days."
+            )
+
+    def list_slice_queries(self, settings: Settings, topic: Topic, slices: SlicePlan) -> list[str]:
+        """See `Platform.list_slice_queries`."""
+        del settings
+        return topic.build_queries(LONGEST_ARCHIVED if slices.archive else LONGEST)
+
+    def get_slice_endpoint(self, slices: SlicePlan) -> str:
+        """See `Platform.get_slice_endpoint`."""
+        return ARCHIVE if slices.archive else SEARCH
+
     def check_settings(self, settings: Settings, base: str) -> None:
         """See `Platform.check_settings`."""
         for name in (*settings.accounts.exclude, *settings.accounts.include):
@@ -132,6 +153,7 @@ class XPlatform(Platform):
             follows=follows,
             follow=terms.links.follows,
             activity=terms.activity,
+            slices=terms.slices or BY_DEFAULT,
         )
 
     def make_wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "XWire":

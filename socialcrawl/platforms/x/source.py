@@ -20,23 +20,26 @@ from socialcrawl.engine.model import (
     parse_time,
 )
 from socialcrawl.engine.protocols import Batch, Conversation
+from socialcrawl.engine.time_spans import parse_span
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.platforms.look_ups import explain_missing, find_id, list_mentioners, look_up
 from socialcrawl.platforms.marks import Snowflakes
 from socialcrawl.platforms.node_reading import Reading
+from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan, read_slice
 from socialcrawl.platforms.x.vocabulary import USER_FIELDS, Vocabulary
 from socialcrawl.ratelimit.policy import Policy
 
 LOOK_UP = 100  # users that one look-up answers for
-TIMELINE, SEARCH = "/2/users/:id/tweets", "/2/tweets/search/recent"
+TIMELINE, SEARCH, ARCHIVE = "/2/users/:id/tweets", "/2/tweets/search/recent", "/2/tweets/search/all"
 MENTIONS = "/2/users/:id/mentions"
 FIRST = 1_289_001_600  # 2010-11-06, Unix seconds: the first time that a timeline can be bounded by
 LATEST = 60.0  # seconds: X wants an end to lie ten seconds back by its clock
 LEGAL = re.compile(r"[A-Za-z0-9_]{1,15}")  # usernames that a look-up accepts
 NUMBER = re.compile(r"[0-9]{1,19}")  # ids that it accepts
 BY_ID, BY_NAME, FOLLOWING = "/2/users", "/2/users/by", "/2/users/:id/following"
-TOKEN = {TIMELINE: "pagination_token", MENTIONS: "pagination_token", SEARCH: "next_token"}
+TOKEN = {TIMELINE: "pagination_token", MENTIONS: "pagination_token", SEARCH: "next_token", ARCHIVE: "next_token"}
 SNOWFLAKES = Snowflakes(1_288_834_974_657, 22, 30_000_000_000)  # posts from before November 2010 are counted, to 29.7e9
+AUTHORS = {"expansions": "author_id", "user.fields": USER_FIELDS}  # who wrote the posts, which is billed
 TOGETHER, NOBODY = (Act.RESOLVE, Act.PROBE), Who(None, None)
 
 
@@ -63,6 +66,7 @@ class XSource:
         follows: the most pages (1,000 users each, all billed) of whom an account follows; 0 asks for none.
         follow: the occurrences that it is worth to be followed.
         activity: when a probed account counts as active; None: no probe is asked for.
+        slices: how slices of time are read.
     """
 
     def __init__(
@@ -77,7 +81,9 @@ class XSource:
         follows: int = 0,
         follow: int = 0,
         activity: Activity | None = None,
+        slices: SlicePlan = BY_DEFAULT,
     ) -> None:
+        self.slices = slices
         self.span, self.follows, self.follow, self.activity = dict(span or {}), follows, follow, activity
         self.policy, self.words, self.queries = policy, words, tuple(queries)
         self.pages_per_user, self.search_pages = pages_per_user, search_pages
@@ -92,7 +98,11 @@ class XSource:
         Who mentions an account that is walked to at once, and is known by name only, is part of the same conversation:
         one look-up tells both its id.
         """
-        alone = {"search": lambda pick, _: self._search(pick), "inward": self._read_inward}
+        alone = {
+            Act.SEARCH: lambda pick, _: self._search(pick),
+            Act.SLICE: lambda pick, _: self._read_slice(pick),
+            Act.INWARD: self._read_inward,
+        }
         pairs = _find_pairs(batch, accounts)
         both = {pick.n for pair in pairs for pick in pair}
         single = [pick for pick in batch if pick.act not in TOGETHER and pick.n not in both]
@@ -115,6 +125,19 @@ class XSource:
         reading = Reading(pick)
         yield from self._read_pages(reading, SEARCH, asked, pages=self.search_pages)
         return {pick.n: reading.make_search_outcome()}
+
+    def _read_slice(self, pick: Pick) -> Conversation:
+        begin, end = parse_span(pick.since)
+        asked = {"query": self.queries[-1 - pick.node], **self.words.fields, **self.words.search}
+        asked |= AUTHORS if self.slices.authors else {}
+        asked |= {"start_time": _format_stamp(begin), "end_time": _format_stamp(end), "sort_order": "recency"}
+        endpoint = ARCHIVE if self.slices.archive else SEARCH
+        size = self.policy.get_endpoint(endpoint).page
+
+        def ask(part: int, cursor: str | None) -> Request:
+            return self._make_page_request((pick.n, part), endpoint, asked, size, cursor)
+
+        return {pick.n: (yield from read_slice(pick, self.slices.pages, ask))}
 
     def _read_user(self, pick: Pick, who: Who) -> Conversation:
         reading = Reading(pick, self.follow)
@@ -184,16 +207,20 @@ class XSource:
         left, part = pages * page, 0
         while left > 0:
             size, part = min(page, left), part + 1
-            users = self.policy.compute_price("user", size) if "expansions" in asked else 0
-            params = {**asked, "max_results": str(size)} | ({TOKEN[endpoint]: cursor} if cursor else {})
-            most = self.policy.compute_most(endpoint, size) + users
-            reply = yield Request((reading.pick.n, part), endpoint, params, size, most)
+            reply = yield self._make_page_request((reading.pick.n, part), endpoint, asked, size, cursor)
             if reading.is_expired(reply, cursor):
                 cursor, left = None, pages * page
                 continue
             left, cursor = left - (reply.items or size), reply.cursor
             if not reading.take(reply) or cursor is None:
                 return
+
+    def _make_page_request(
+        self, key: tuple[int, int], endpoint: str, asked: Mapping[str, str], size: int, cursor: str | None
+    ) -> Request:
+        users = self.policy.compute_price("user", size) if "expansions" in asked else 0
+        params = {**asked, "max_results": str(size)} | ({TOKEN[endpoint]: cursor} if cursor else {})
+        return Request(key, endpoint, params, size, self.policy.compute_most(endpoint, size) + users)
 
     def _look_up(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Conversation:
         def judged(pick: Pick, reply: Reply) -> Outcome:

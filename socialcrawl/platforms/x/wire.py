@@ -146,6 +146,8 @@ class XWire:
         user = request.params.get("id")
         author = user if request.endpoint == TIMELINE else None
         page = parse.parse_posts(body, self.words, self.hits, keep=self.keep, author=author)
+        if request.params.get("sort_order") == "recency":
+            page = replace(page, mark=parse.find_oldest(page))
         if user and not page.posts and (reason := parse.explain_missing(body.get("errors") or ())):
             return Page(missing=[(Who(user, None), reason)])
         return page

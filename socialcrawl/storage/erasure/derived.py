@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, exists, select, update
 
-from socialcrawl.engine.model import Act, Reason
+from socialcrawl.engine.model import FINDING, Act, Reason
 from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.storage.answer_packing import StoredPage
@@ -20,7 +20,6 @@ from socialcrawl.storage.schema.tables import account, link, mention, outcome, p
 CHUNK = 1_000  # picks at a time
 OUTCOME = ("value", "occurrences", "posts", "the_campaign", "the_n")
 WHICH = (outcome.c.campaign == bindparam("the_campaign"), outcome.c.n == bindparam("the_n"))
-FOUND = (Act.SEARCH, Act.INWARD)  # acts that find accounts by posts of others
 JUDGED = (Act.WALK, Act.PROBE)  # acts whose value is a judgement, which stands as it was made
 READ = (Act.SEED, Act.EXPAND, Act.RECRAWL)  # acts whose mark is that of a post
 ONCE = "-"  # a mark that says that there was one
@@ -134,18 +133,18 @@ class DerivedRows:
     def _is_lost(self, campaign: int, row: Any) -> bool:
         read = self.read.get((campaign, row.n))
         known = read is not None and not read.unknown
-        return bool(read and read.lost.posts) if known or row.act in FOUND else bool(row.author)
+        return bool(read and read.lost.posts) if known or row.act in FINDING else bool(row.author)
 
     def _renew(self, campaign: int, rows: Sequence[Any], hits: MatchCounts) -> None:
         outcomes, of_links = [], {}
         for row in rows:
             read = self.read.get((campaign, row.n))
-            if (read is None or read.unknown) and row.act not in FOUND:
+            if (read is None or read.unknown) and row.act not in FINDING:
                 read = self._recount_by_author(row, hits.read_campaign(campaign), self.linked[campaign])
             assert read is not None
             if not read.lost.posts:
                 continue
-            valued = row.missing is None and row.act not in FOUND
+            valued = row.missing is None and row.act not in FINDING
             count = read.left.hits if valued else 0
             value = row.value if row.act in JUDGED else compute_worth(count)
             outcomes.append((value, count, read.left.posts, campaign, row.n))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, func, select
 
-from socialcrawl.engine.model import SAME_AS, Act, Node, Outcome, Reason, parse_time
+from socialcrawl.engine.model import SAME_AS, SEARCHES, Act, Node, Outcome, Reason, parse_time
 from socialcrawl.engine.protocols import Batch
 from socialcrawl.storage.queries import row_values
 from socialcrawl.storage.queries.history import FinishedBatches, find_gap
@@ -94,13 +94,13 @@ def find_forgotten(connection: Connection, campaign: int) -> set[int]:
 
 def find_first_picks(connection: Connection, campaign: int) -> dict[int, int]:
     """Return the first pick.n of each account and query that is asked before an estimator chooses."""
-    line = pick.c.act.in_((Act.SEARCH, Act.RESOLVE, Act.SEED, Act.WALK))
+    line = pick.c.act.in_((*SEARCHES, Act.RESOLVE, Act.SEED, Act.WALK))
     rows = select(pick.c.node, func.min(pick.c.n)).where(pick.c.campaign == campaign, line).group_by(pick.c.node)
     return {int(node): int(n) for node, n in connection.execute(rows)}
 
 
 def find_searches(connection: Connection, campaign: int) -> list[Node]:
     """Return the queries that a campaign has searched, in order."""
-    mine = select(pick.c.node).where(pick.c.campaign == campaign, pick.c.act == Act.SEARCH)
+    mine = select(pick.c.node).where(pick.c.campaign == campaign, pick.c.act.in_(SEARCHES))
     found = connection.execute(mine.group_by(pick.c.node).order_by(func.min(pick.c.n))).scalars()
     return [Node(node) for node in found]

@@ -151,8 +151,10 @@ def _parse_features(texts: Sequence[str | None], names: Sequence[str]) -> NDArra
     x = np.full((len(texts), len(names)), np.nan)
     places = np.array([i for i, text in enumerate(texts) if text], np.int64)
     with pause_garbage_collection():
-        lines = map(itemgetter(*names), orjson.loads("[" + ",".join(filter(None, texts)) + "]"))
-        numbers = np.fromiter(chain.from_iterable(lines), np.float64, len(places) * len(names))
+        rows = orjson.loads("[" + ",".join(filter(None, texts)) + "]")
+        lines = map(itemgetter(*names), rows)
+        values = lines if len(names) == 1 else chain.from_iterable(lines)
+        numbers = np.fromiter(values, np.float64, len(places) * len(names))
     numbers[np.isnan(numbers)] = np.inf  # JSON has no infinity, numpy reads null as NaN
     x[places] = numbers.reshape(len(places), len(names))
     return x

@@ -11,17 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 from numpy.typing import NDArray
-from sqlalchemy import Connection, select, text
+from sqlalchemy import Connection, exists, select, text
 
 from socialcrawl.engine.draws import ARM_NAMES, STEERED, assign_arms
-from socialcrawl.engine.model import Node, Pick, SameAs, Unavailable, Who, parse_time, parse_unavailable
+from socialcrawl.engine.model import Act, Answer, Node, Pick, SameAs, Unavailable, Who, parse_time, parse_unavailable
 from socialcrawl.engine.protocols import History
 from socialcrawl.graph.graph import COLUMNS
+from socialcrawl.storage.answer_packing import unpack_answer
 from socialcrawl.storage.erasure.seed_slots import SeedSlot
 from socialcrawl.storage.queries import holdings, row_values
 from socialcrawl.storage.queries.history import FinishedBatches
 from socialcrawl.storage.queries.summary import find_campaign, list_campaigns
-from socialcrawl.storage.schema.tables import pick
+from socialcrawl.storage.schema.tables import outcome, pick, request
 from socialcrawl.storage.versions import Version, find_comparable_start, find_topic_starts, read_versions
 
 CAMPAIGN = "select platform, settings, identity from campaign where id = :campaign"
@@ -94,6 +95,20 @@ class AccountVisit:
     def reason(self) -> Unavailable | None:
         """Why the account could not be read; None where it could."""
         return None if self.missing is None else parse_unavailable(self.missing)
+
+
+class OpenSlice(NamedTuple):
+    """A slice of time that a campaign is reading: what came of it so far.
+
+    Attributes:
+        pick: the decision.
+        posts: how many posts were returned.
+        oldest: when the oldest of them was written, Unix seconds.
+    """
+
+    pick: Pick
+    posts: int
+    oldest: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +219,24 @@ class CampaignTraces:
         wanted = select(pick).where(pick.c.campaign == campaign, pick.c.n == n)
         with row_values.join_transaction(self.connection):
             return row_values.parse_pick(self.connection.execute(wanted).one(), columns)
+
+    def read_open_slices(self, campaign: int) -> list[OpenSlice]:
+        """Return the slices of time of which some pages came, and that have no outcome yet."""
+        done = exists().where(outcome.c.campaign == pick.c.campaign, outcome.c.n == pick.c.n)
+        mine = select(pick).where(pick.c.campaign == campaign, pick.c.act == Act.SLICE, ~done).order_by(pick.c.n)
+        pages = select(request.c.n, request.c.answer).where(
+            request.c.campaign == campaign, request.c.answer.is_not(None)
+        )
+        with row_values.join_transaction(self.connection):
+            picks = {row.n: row_values.parse_pick(row, ()) for row in self.connection.execute(mine)}
+            answers: dict[int, list[Answer]] = {}
+            for n, packed in self.connection.execute(pages.where(request.c.n.in_(picks))) if picks else ():
+                answers.setdefault(n, []).append(unpack_answer(packed))
+        return [
+            OpenSlice(picks[n], sum(one.posts for one in some), min(parse_time(one.mark) for one in some if one.mark))
+            for n, some in answers.items()
+            if any(one.mark for one in some)
+        ]
 
     def read_aliases(self, campaign: int, node: Node) -> list[tuple[Node, int]]:
         """Return other numbers of an account under which links to it were found, and the decision that showed each."""

@@ -144,11 +144,16 @@ pick = Table(
         "act",
         String(8),
         nullable=False,
-        comment="search, resolve, seed, expand, recrawl, probe, walk, inward or import",
+        comment="search, resolve, seed, expand, recrawl, probe, walk, inward, slice or import",
     ),
     Column("score", Float, nullable=False, comment="the estimate that won; 0 for seeds"),
     Column("features", Text, comment="JSON of the features as picked, by name; NULL for seeds"),
-    Column("since", Text, comment="the mark of the last visit: only what is newer was asked for; NULL: everything"),
+    Column(
+        "since",
+        Text,
+        comment="the mark of the last visit: only what is newer was requested; of slice: its span of time; NULL: "
+        "everything",
+    ),
     comment="one row a decision to ask a node",
     sqlite_with_rowid=False,
 )
@@ -178,7 +183,7 @@ outcome = Table(
         "mark",
         Text,
         comment="where a next visit can go on, in the platform's own terms; of probe: when it last posted; of walk and "
-        "import: its host; NULL: none",
+        "import: its host; of slice: from when on it was read, if not from its begin; NULL: none",
     ),
     comment="what each pick found",
     sqlite_with_rowid=False,

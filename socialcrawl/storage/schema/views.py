@@ -234,7 +234,7 @@ COVERAGE_GAP = ViewDefinition(
     "what a campaign could not see, and why: one row a kind of gap",
     {
         "campaign": CAMPAIGN,
-        "gap": "account: not read; timeline, search: older posts were left unread; request: no answer came",
+        "gap": "account: not read; timeline, search: posts were left unread; request: no answer came",
         "why": "the reason, as in outcome.missing; more pages: there was a next page; lost: sent, but not answered",
         "size": "how many accounts, timelines, searches or requests",
         "first_n": "number of the first decision that it concerns, pick.n",
@@ -244,13 +244,15 @@ COVERAGE_GAP = ViewDefinition(
 from (
   select campaign, case when node < 0 then 'search' else 'account' end as gap, missing as why, n from (
     select o.campaign, o.node, o.missing, o.n,
-      row_number() over (partition by o.campaign, o.node order by o.n desc) as latest
+      row_number() over (
+        partition by o.campaign, o.node, case when q.act = 'slice' then q.since end order by o.n desc) as latest
     from outcome o join pick q on q.campaign = o.campaign and q.n = o.n
     where o.missing is not null and substr(o.missing, 1, 8) <> 'same-as:'
       and (q.act <> 'probe' or o.missing = 'temporary')
       and not exists (select 1 from outcome r join pick p on p.campaign = r.campaign and p.n = r.n
         where r.node = o.node and r.campaign = o.campaign and r.missing is null
-          and p.act in ('search', 'seed', 'expand', 'recrawl', 'probe', 'walk', 'import'))) m
+          and (q.act <> 'slice' or p.since = q.since)
+          and p.act in ('search', 'seed', 'expand', 'recrawl', 'probe', 'walk', 'slice', 'import'))) m
   where m.latest = 1
   union all
   select q.campaign, case when p.act = 'search' then 'search' else 'timeline' end, 'more pages', q.n
@@ -348,7 +350,7 @@ DECISION = ViewDefinition(
     {
         "campaign": CAMPAIGN,
         "n": "number of the decision, from 0: pick.n",
-        "act": "search, resolve, seed, expand, recrawl, probe, walk, inward or import",
+        "act": "search, resolve, seed, expand, recrawl, probe, walk, inward, slice or import",
         "account": "username as last shown, or the platform's id; NULL for a search",
         "score": "the estimate by which it was chosen; 0 for seeds",
         "features": "JSON of what was known of it then, by name; NULL for seeds",
@@ -407,6 +409,30 @@ join campaign c on c.id = s.campaign
 join account a on a.node = s.node""",
 )
 
+CAPTURED_SLICE = ViewDefinition(
+    "captured_slice",
+    "the slices of time that a campaign of kind capture has read, or is reading: one row a decision, in order",
+    {
+        "campaign": CAMPAIGN,
+        "query": "number of the query, from 1",
+        "begins_at": "begin of the slice",
+        "ends_at": "end of the slice, exclusive",
+        "read_from": "from when on it was read to its end; NULL: not read yet",
+        "posts": "posts returned, repeats included; NULL while it is open",
+        "state": "complete; cut: what is older is left to other slices; open; or why it could not be read",
+        "n": "number of the decision, pick.n",
+        "finished_at": "when its last page arrived; NULL while it is open",
+    },
+    """select c.name, -p.node, substr(p.since, 1, 20), substr(p.since, 22, 20),
+  case when o.missing is null then coalesce(o.mark, case when o.n is not null then substr(p.since, 1, 20) end) end,
+  o.posts, coalesce(o.missing, case when o.n is null then 'open' when o.mark is null then 'complete' else 'cut' end),
+  p.n, o.at
+from pick p
+join campaign c on c.id = p.campaign
+left join outcome o on o.campaign = p.campaign and o.n = p.n
+where p.act = 'slice'""",
+)
+
 VIEWS = (
     TOP_ACCOUNT,
     TOPIC_POST,
@@ -421,5 +447,6 @@ VIEWS = (
     DECISION,
     TOPIC_MATCH,
     IMPORTANCE,
+    CAPTURED_SLICE,
 )
 """All views, in the order in which people ask."""

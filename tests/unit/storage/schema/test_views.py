@@ -172,7 +172,7 @@ def test_campaign_progress_adds_up_pick_by_pick(asked):
     for pick in tables["pick"]:
         campaign, n = pick["campaign"], pick["n"]
         before = [row for row in tables["pick"] if row["campaign"] == campaign and row["n"] <= n]
-        value = dict.fromkeys(("search", "resolve", "probe", "inward", *READ), 0.0)
+        value = dict.fromkeys(("search", "resolve", "probe", "inward", "slice", *READ), 0.0)
         for row in before:
             value[row["act"]] += found.get((campaign, row["n"]), {"value": 0.0})["value"]
         asks = [row for row in sent if row["campaign"] == campaign and row["n"] <= n]
@@ -291,12 +291,17 @@ def test_coverage_gap_counts_whatever_could_not_be_seen(asked):
     for campaign in names:
         done = sorted((r for r in tables["outcome"] if r["campaign"] == campaign), key=lambda row: row["n"])
         acts = {n: pick["act"] for (owner, n), pick in picks.items() if owner == campaign}
-        seen = {row["node"] for row in done if row["missing"] is None and acts[row["n"]] not in ("resolve", "inward")}
+        span = {n: pick["since"] for (owner, n), pick in picks.items() if owner == campaign and acts[n] == "slice"}
+        seen = {
+            (row["node"], span.get(row["n"])) for row in done
+            if row["missing"] is None and acts[row["n"]] not in ("resolve", "inward")
+        }  # fmt: skip
         last = {}
         for row in done:
             told = acts[row["n"]] != "probe" or row["missing"] == "temporary"  # who is dead was seen to be
-            if row["missing"] and not row["missing"].startswith("same-as:") and row["node"] not in seen and told:
-                last[row["node"]] = row
+            which = row["node"], span.get(row["n"])
+            if row["missing"] and not row["missing"].startswith("same-as:") and which not in seen and told:
+                last[which] = row
         for row in last.values():
             gaps[campaign, "search" if row["node"] < 0 else "account", row["missing"]].append(row["n"])
         sent = [row for row in tables["request"] if row["campaign"] == campaign]
@@ -317,6 +322,7 @@ def test_coverage_gap_counts_whatever_could_not_be_seen(asked):
     assert other == {("search", "unknown", 1), ("search", "more pages", 1), ("account", "temporary", 1),
                      ("timeline", "more pages", 1), ("request", "lost", 1)}  # fmt: skip
     assert {("account", "suspended"), ("account", "protected")} <= {(row["gap"], row["why"]) for row in expected}
+    assert [(row["why"], row["size"]) for row in expected if row["campaign"] == "captured"] == [("temporary", 1)]
     same(views["coverage_gap"], expected, "campaign", "gap", "why")
 
 
@@ -379,6 +385,25 @@ def test_importance_ranks_the_accounts_that_a_campaign_tracks(asked):
     same(views["importance"], expected, "campaign", "node")
 
 
+def test_a_captured_slice_has_its_span_and_how_far_it_was_read(asked):
+    views, tables = asked
+    names, _, picks = context(tables)
+    found, expected = by(tables["outcome"], "campaign", "n"), []
+    for (campaign, n), pick in picks.items():
+        if pick["act"] != "slice":
+            continue
+        begin, end = pick["since"].split("/")
+        outcome = found.get((campaign, n))
+        read = None if outcome is None or outcome["missing"] else outcome["mark"] or begin
+        state = "open" if outcome is None else outcome["missing"] or ("cut" if outcome["mark"] else "complete")
+        expected.append(
+            {"campaign": names[campaign], "query": -pick["node"], "begins_at": begin, "ends_at": end, "read_from": read,
+             "posts": outcome and outcome["posts"], "state": state, "n": n, "finished_at": outcome and outcome["at"]}
+        )  # fmt: skip
+    assert Counter(row["state"] for row in expected) == {"complete": 2, "cut": 1, "temporary": 3, "open": 1}
+    same(views["captured_slice"], expected, "campaign", "n")
+
+
 def test_liveness_has_everybody_who_was_tested_as_last_found(asked):
     views, tables = asked
     names, accounts, picks = context(tables)
@@ -429,13 +454,16 @@ def module_of(version):
 
 
 def test_the_migrations_make_the_views_of_the_code():
-    first, third, later, last = (module_of(version) for version in ("0004", "0007", "0008", "0010"))
-    told = (*first.VIEWS, *third.RENEWED, third.TRACKED_ACCOUNT, *later.RENEWED, *later.NEW, *last.RENEWED, *last.NEW)
+    first, third, later, plain, last = (module_of(version) for version in ("0004", "0007", "0008", "0010", "0011"))
+    told = (*first.VIEWS, *third.RENEWED, third.TRACKED_ACCOUNT, *later.RENEWED, *later.NEW)
+    told += (*plain.RENEWED, *plain.NEW, *last.RENEWED, *last.NEW)
     made = {name: (name, *rest) for name, *rest in told}
     assert [(view.name, view.comment, dict(view.columns), view.sql) for view in VIEWS] == list(made.values())
     before = {name: (name, *rest) for name, *rest in (*first.VIEWS, *third.RENEWED)}
     assert [tuple(one) for one in later.BEFORE] == [before[name] for name, *_ in later.BEFORE]
     renewed = {name: (name, *rest) for name, *rest in later.RENEWED}
+    assert [tuple(one) for one in plain.BEFORE] == [renewed[name] for name, *_ in plain.BEFORE]
+    renewed |= {name: (name, *rest) for name, *rest in (*plain.RENEWED, *plain.NEW)}
     assert [tuple(one) for one in last.BEFORE] == [renewed[name] for name, *_ in last.BEFORE]
 
 
@@ -445,10 +473,12 @@ def test_the_views_come_and_go_with_their_migration(kind):
         config = make_alembic_config()
         config.attributes["connection"] = connection
         assert views_in(connection) == set(NAMES)
-        before = set(NAMES) - {"decision", "topic_match", "importance"}
+        plain = set(NAMES) - {"captured_slice"}
+        before = plain - {"decision", "topic_match", "importance"}
         tracked = before - {"liveness", "sampled_account"}
         first = tracked - {"tracked_account"}
         for going, version, left in (
+            (command.downgrade, "0010", plain),
             (command.downgrade, "0009", before),
             (command.downgrade, "0007", tracked),
             (command.downgrade, "0006", first),
@@ -456,7 +486,8 @@ def test_the_views_come_and_go_with_their_migration(kind):
             (command.upgrade, "0006", first),
             (command.upgrade, "0007", tracked),
             (command.upgrade, "0009", before),
-            (command.upgrade, "0010", set(NAMES)),
+            (command.upgrade, "0010", plain),
+            (command.upgrade, "0011", set(NAMES)),
         ):
             with connection.begin():
                 going(config, version)

@@ -1,0 +1,1 @@
+"""Capture: every post that matches a query, slice by slice of time."""

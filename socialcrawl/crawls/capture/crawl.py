@@ -1,0 +1,232 @@
+"""Capture: a crawl that reads every post that matches a query, slice by slice of time, as the loop can drive it.
+
+A pick of act "slice" asks for the posts of a query in a span of time, which `Pick.since` holds. A slice that has more
+pages than a pick may read is complete from `Outcome.mark` on; what is older becomes new slices. So what is known to be
+complete is the union of what was read, whenever the campaign ends. `choose` changes nothing; `absorb` and `fold` are
+the only methods that do.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from heapq import nsmallest
+from math import ceil, floor
+from typing import NamedTuple
+
+from socialcrawl.crawls.capture.rules import LAG, ROUNDING, CaptureRules
+from socialcrawl.crawls.capture.slices import (
+    SliceKey,
+    SliceOrder,
+    TimeSlice,
+    count_parts,
+    cut_rest,
+    plan_slices,
+)
+from socialcrawl.crawls.seeds import TRIES, Seeds
+from socialcrawl.engine.model import Act, Node, Outcome, Pick, Reason, Stop, StopKind, Unavailable, Wait, parse_time
+from socialcrawl.engine.protocols import Batch, History, skip_known
+from socialcrawl.engine.time_spans import parse_span
+from socialcrawl.text.wording import pluralize
+
+COLUMNS = ("until",)
+"""The features of a pick: the end of the campaign's span (Unix seconds), as it was when it was begun."""
+PAGE = 100  # posts that a search for new ones is to bring, about
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSpan:
+    """What a pick has read: all of `whole` between `begin` and `end`.
+
+    Attributes:
+        whole: the slice.
+        begin: from when on it was read; later than that of the slice if it was full.
+        posts: how many posts were returned.
+        n: the number of the pick.
+    """
+
+    whole: TimeSlice
+    begin: float
+    posts: int
+    n: int
+
+    @property
+    def end(self) -> float:
+        """Until when."""
+        return self.whole.end
+
+
+class SliceCounts(NamedTuple):
+    """How many slices a capture knows, and how many are left."""
+
+    size: int
+    left: int
+
+
+class Capture:
+    """A crawl of slices.
+
+    Args:
+        rules: the span of time, and its order.
+        queries: the nodes of the queries.
+        seed: of the order that is drawn.
+        steps: how many slices may be read; None: no bound.
+
+    Attributes:
+        picks: all decisions so far, the next pick's n; taken: the slices that were read.
+        relevance: the posts that were returned.
+        until: the end of the span that it began with; None: nothing was chosen yet.
+        pending: the slices that are still to be read, by query, begin and end.
+        read: what was read, in order.
+        failed: slices that cannot be read, with the reason.
+        seeds: none; seed_relevance: 0.
+    """
+
+    def __init__(self, rules: CaptureRules, queries: Sequence[Node], seed: int, steps: int | None = None) -> None:
+        self.rules, self.queries, self.seed, self.steps = rules, tuple(queries), seed, steps
+        self.picks = self.taken = 0
+        self.relevance = self.seed_relevance = 0.0
+        self.seeds = Seeds()
+        self.until: float | None = None
+        self.pending: dict[SliceKey, TimeSlice] = {}
+        self.read: list[ReadSpan] = []
+        self.failed: list[tuple[TimeSlice, Unavailable]] = []
+        self._order = SliceOrder(rules, seed, 0)
+        self._reached: dict[Node, ReadSpan] = {}  # by query, what was read up to the latest moment
+
+    @property
+    def graph(self) -> SliceCounts:
+        """How many slices there are, under the name by which every crawl has what it knows."""
+        left = len(self.pending)
+        return SliceCounts(len(self.read) + len(self.failed) + left, left)
+
+    @property
+    def parts(self) -> int:
+        """Into how many parts the span that it began with is cut."""
+        return 0 if self.until is None else count_parts(self.rules, self.until)
+
+    def choose(self, size: int, now: float) -> Batch | Wait | Stop:
+        """Return the next slices."""
+        if self.steps is not None and self.taken >= self.steps:
+            return Stop(StopKind.DONE, f"the limit of {pluralize(self.steps, 'slice')} is reached")
+        until, order = self.until, self._order
+        pending: Iterable[TimeSlice] = self.pending.values()
+        if until is None:
+            until = self._find_end(now)
+            if until <= self.rules.begin:
+                return Wait(self.rules.begin + LAG + ROUNDING, "the span of time of the capture has not begun")
+            pending = plan_slices(self.rules, self.queries, until)
+            order = SliceOrder(self.rules, self.seed, count_parts(self.rules, until))
+        elif not self.pending:
+            found = self._find_new(now)
+            if isinstance(found, Wait | Stop):
+                return found
+            pending = found
+        if self.steps is not None:
+            size = min(size, self.steps - self.taken)
+        return tuple(
+            Pick(self.picks + i, one.query, Act.SLICE, 0.0, (until,), one.text)
+            for i, one in enumerate(nsmallest(size, pending, key=order))
+        )
+
+    def absorb(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
+        """Learn what was read, in pick order."""
+        for pick, outcome in zip(batch, outcomes, strict=True):
+            self.picks = pick.n + 1
+            if pick.act == Act.SLICE:
+                self._take(pick, outcome)
+
+    def fold(self, history: History) -> None:
+        """Absorb every finished batch."""
+        for batch, outcomes in skip_known(history, self.picks):
+            self.absorb(batch, outcomes)
+
+    def is_timed(self, now: float) -> bool:
+        """Return whether the next choice depends on the time."""
+        begins = self.until is None and (self.rules.end is None or self.rules.end > now - LAG - ROUNDING)
+        return begins or (self.until is not None and not self.pending)
+
+    def note_open(self, pick: Pick, posts: int, oldest: float) -> None:
+        """Count what came of a slice that is being read, for a report: it is complete from a second on.
+
+        Args:
+            pick: the slice.
+            posts: how many posts were returned.
+            oldest: when the oldest of them was written, Unix seconds.
+        """
+        begin, end = parse_span(pick.since)
+        found = self.pending.get((pick.node, begin, end)) or TimeSlice(pick.node, begin, end, self.parts + pick.n)
+        rest = float(ceil(oldest))
+        if begin < rest < end:
+            self.pending.pop(found.key, None)
+            self.read.append(ReadSpan(found, rest, posts, pick.n))
+            left = replace(found, end=rest)
+            self.pending[left.key] = left
+
+    def _find_end(self, now: float) -> float:
+        """Return up to when posts can be found, as far as they are wanted."""
+        latest = float(floor((now - LAG) / ROUNDING) * ROUNDING)
+        return latest if self.rules.end is None else min(latest, self.rules.end)
+
+    def _find_new(self, now: float) -> list[TimeSlice] | Wait | Stop:
+        """Return the slices for new posts; when to look for them; or why there are none."""
+        until, end = self._find_end(now), self.rules.end
+        due = {}
+        for query in self.queries:
+            reached = self._reached.get(query)
+            moment = self.until or self.rules.begin if reached is None else reached.end
+            if end is None or moment < end:
+                soon = moment + self._choose_interval(reached)
+                due[query] = soon if end is None else min(soon, end)
+        if not due or (end is None and not self.rules.ongoing):
+            return Stop(StopKind.DONE, self._explain_end())
+        ready = [query for query, moment in due.items() if moment <= until]
+        if not ready:
+            return Wait(min(due.values()) + LAG + ROUNDING, "no new posts are due")
+        return [self._plan_new(query, until) for query in ready]
+
+    def _plan_new(self, query: Node, until: float) -> TimeSlice:
+        reached = self._reached.get(query)
+        moment = self.until or self.rules.begin if reached is None else reached.end
+        begin = max(self.rules.begin, moment - self.rules.margin)
+        return TimeSlice(query, begin, until, self.parts + self.picks)
+
+    def _choose_interval(self, last: ReadSpan | None) -> float:
+        """Return seconds until the next search for new posts: so that it brings about a page."""
+        if last is None or not last.posts:
+            return self.rules.latest if last is not None else 0.0
+        wanted = PAGE * (last.end - last.begin) / last.posts
+        return min(self.rules.latest, max(self.rules.soonest, wanted))
+
+    def _explain_end(self) -> str:
+        if self.failed:
+            what = pluralize(len(self.failed), "slice of time", "slices of time")
+            return f"all slices were read, but for {what} that could not be: report lists them"
+        return f"all of the span was read: {pluralize(int(self.relevance), 'post was', 'posts were')} returned"
+
+    def _take(self, pick: Pick, outcome: Outcome) -> None:
+        if self.until is None:
+            self.until = pick.x[0]
+            self._order = SliceOrder(self.rules, self.seed, self.parts)
+            self.pending = {one.key: one for one in plan_slices(self.rules, self.queries, self.until)}
+        begin, end = parse_span(pick.since)
+        found = self.pending.pop((pick.node, begin, end), None)
+        if found is None:  # for new posts
+            found = TimeSlice(pick.node, begin, end, self.parts + pick.n)
+        self.taken += 1
+        self.relevance += outcome.posts
+        if outcome.missing == Reason.TEMPORARY and found.tries + 1 < TRIES:
+            self.pending[found.key] = replace(found, tries=found.tries + 1)
+        elif outcome.missing is not None:
+            self.failed.append((found, outcome.missing))
+            self._note_reached(ReadSpan(found, found.end, 0, pick.n))
+        else:
+            oldest = parse_time(outcome.mark) if outcome.mark else begin
+            read = ReadSpan(found, oldest, outcome.posts, pick.n)
+            self.read.append(read)
+            self._note_reached(read)
+            if outcome.mark:
+                self.pending.update((one.key, one) for one in cut_rest(found, oldest, outcome.posts))
+
+    def _note_reached(self, read: ReadSpan) -> None:
+        before = self._reached.get(read.whole.query)
+        if before is None or before.end < read.end:
+            self._reached[read.whole.query] = read

@@ -1,0 +1,115 @@
+"""Campaigns that capture: every post that matches, from the past and as it appears."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from socialcrawl.campaign.settings import Settings
+from socialcrawl.crawls.base import CrawlKind, Mark, Progress, ReportRequest, Width, no_mark, one_each
+from socialcrawl.crawls.capture.crawl import COLUMNS, Capture
+from socialcrawl.crawls.facts import CAPTURE
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.errors import SettingsError
+from socialcrawl.graph.relevance import Topic
+from socialcrawl.platforms.base import Platform
+from socialcrawl.platforms.slice_reading import SlicePlan
+from socialcrawl.text.wording import pluralize
+
+if TYPE_CHECKING:
+    from socialcrawl.crawls.capture.report import CaptureReport
+    from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
+
+MINUTES = 2_000  # before a request, at which the choice of its slice is looked for: a window of a day, and more
+
+
+class CaptureKind(CrawlKind):
+    """Campaigns of kind `capture`."""
+
+    facts = CAPTURE
+    matter = "every post that matches the topic"
+    does = "which reads every post that the platform's search finds, slice by slice of time"
+    unasked = "a capture reads posts, not accounts: this account wrote none of those that it read, or is mentioned"
+    drawn = """\
+Posts are those that the platform's search returned for the queries, in the spans of time that are complete. Searches
+leave out what the platform does not index, such as deleted posts and posts of protected accounts."""
+    features = COLUMNS
+    reuses = False  # which slice comes next may depend on the time of the request before
+
+    def make_crawl(self, settings: Settings, seeds: Seeds, width: Width = one_each, mark: Mark = no_mark) -> Capture:
+        """See `CrawlKind.make_crawl`."""
+        del width, mark
+        return Capture(settings.capture.make_rules(), seeds.queries, settings.seed, settings.crawl.steps)
+
+    def check(self, settings: Settings) -> None:
+        """See `CrawlKind.check`."""
+        if settings.capture.from_ is None:
+            raise SettingsError("Write under [capture] from when posts are to be read, as from = 2026-03-01.")
+        if settings.topic.from_ or settings.topic.until:
+            raise SettingsError("[topic] has a span of time: write from and until under [capture] instead.")
+
+    def list_queries(self, settings: Settings, platform: Platform, topic: Topic) -> list[str]:
+        """See `CrawlKind.list_queries`."""
+        self.check(settings)
+        slices = self.plan_slices(settings)
+        platform.check_slices(settings, slices)
+        return platform.list_slice_queries(settings, topic, slices)
+
+    def plan_slices(self, settings: Settings) -> SlicePlan:
+        """See `CrawlKind.plan_slices`."""
+        capture = settings.capture
+        return SlicePlan(capture.pages, capture.archive, capture.authors)
+
+    def describe(self, settings: Settings) -> str:
+        """See `CrawlKind.describe`."""
+        capture = settings.capture
+        until = f"until {capture.until}" if capture.until else "until now"
+        then = ", then new posts as they appear" if capture.ongoing else ""
+        return f"all matching posts from {capture.from_} {until}{then}"
+
+    def count(self, settings: Settings, platform: Platform) -> Mapping[str, Any]:
+        """See `CrawlKind.count`."""
+        return {
+            "captures": True,
+            "steps": 0,
+            "most_found": 0,
+            "usernames": 0,
+            "roles": replace(platform.roles, search=platform.get_slice_endpoint(self.plan_slices(settings))),
+            "expanded": settings.capture.authors or (platform.searches and platform.has_complete_authors(settings)),
+        }
+
+    def describe_progress(self, crawl: Capture) -> Progress:
+        """See `CrawlKind.describe_progress`."""
+        posts, left = f"{crawl.relevance:,.0f}", f"{crawl.graph.left:,}"
+        slices = f"{pluralize(len(crawl.read), 'slice')} read, {left} to be read"
+        rows = [("posts", f"{posts} returned"), ("time", slices)]
+        if crawl.failed:
+            rows.append(("failed", pluralize(len(crawl.failed), "slice")))
+        return Progress("slices read", f"posts {posts}", f"left {left}", rows)
+
+    def list_moments(self, crawl: Capture, sent_at: float | None) -> Iterator[float]:
+        """See `CrawlKind.list_moments`: where the time decides, each minute before the first request."""
+        at = sent_at or 0.0
+        yield at
+        if crawl.is_timed(at):
+            yield from (at - 60.0 * minutes for minutes in range(1, MINUTES))
+
+    def limit_quote(self, settings: Settings) -> str:
+        """See `CrawlKind.limit_quote`."""
+        if settings.capture.ongoing:
+            return "A capture with ongoing = true has no end: the budget is what stops it."
+        return "How many posts match is not known before they are read: the budget is what the capture can cost."
+
+    def report(self, traces: "CampaignTraces", campaign: "StoredCampaign", asked: ReportRequest) -> "CaptureReport":
+        """See `CrawlKind.report`."""
+        from socialcrawl.crawls.capture.report import report_capture  # noqa: PLC0415 - plans are made without SQLAlchemy
+
+        super().report(traces, campaign, asked)
+        return report_capture(traces, campaign)
+
+    def tell_choice(self, section: Mapping[str, Any], platform: str) -> Iterator[str]:
+        """See `CrawlKind.tell_choice`."""
+        yield from super().tell_choice(section, platform)
+        until = section.get("until") or "the moment at which it began"
+        then = ", then as posts appeared" if section.get("ongoing") else ""
+        yield f"time: from {section.get('from')} until {until}{then}"
+        yield f"order: {section.get('order', 'newest')}"

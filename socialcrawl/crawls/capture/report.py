@@ -1,0 +1,142 @@
+"""What a capture has read, for people: which spans of time are complete, which are not, and how much is left.
+
+All of it follows from the stored picks and outcomes, folded by the crawl that made them.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from socialcrawl.campaign.settings import load_stored
+from socialcrawl.crawls.capture.crawl import COLUMNS, Capture
+from socialcrawl.crawls.capture.estimate import VolumeEstimate, estimate_volume
+from socialcrawl.crawls.capture.rules import EVEN
+from socialcrawl.engine.model import Node
+from socialcrawl.engine.time_spans import write_span
+from socialcrawl.storage.identity import read_texts
+from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
+
+Span = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryCoverage:
+    """The spans of time of one query, as intervals of ISO 8601 (UTC).
+
+    Attributes:
+        query: its text.
+        complete: spans that were read to the end.
+        left: spans that are still to be read.
+        failed: spans that cannot be read, with the reason.
+        posts: how many posts were returned.
+    """
+
+    query: str
+    complete: Sequence[str]
+    left: Sequence[str]
+    failed: Sequence[tuple[str, str]]
+    posts: int
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureReport:
+    """What a capture has read.
+
+    Attributes:
+        span: the span of time that it began with; None: it has not begun.
+        order: of its parts: newest | oldest | even.
+        ongoing: whether it goes on with new posts.
+        share: of the span's time, over all queries, the part that is complete, 0 to 1.
+        queries: their spans.
+        posts: how many posts were returned; one that matches two queries counts twice.
+        total: how many the whole span has, where that can be estimated.
+    """
+
+    span: str | None
+    order: str
+    ongoing: bool
+    share: float
+    queries: Sequence[QueryCoverage]
+    posts: int
+    total: VolumeEstimate | None
+
+
+def report_capture(traces: CampaignTraces, campaign: StoredCampaign) -> CaptureReport:
+    """Return what a capture has read.
+
+    Raises:
+        SettingsError: its settings are not understood.
+    """
+    settings = load_stored(traces.read_versions(campaign)[-1].settings, f"the campaign {campaign.name!r}")
+    texts = read_texts(campaign.identity)
+    nodes = [Node(-1 - place) for place in range(len(texts))]
+    crawl = Capture(settings.capture.make_rules(), nodes, settings.seed)
+    crawl.fold(traces.read_history(campaign, COLUMNS))
+    for one in traces.read_open_slices(campaign.id):
+        crawl.note_open(one.pick, one.posts, one.oldest)
+    coverage = [_read_coverage(crawl, node, text) for node, text in zip(nodes, texts, strict=True)]
+    begun = crawl.until is not None
+    return CaptureReport(
+        write_span(crawl.rules.begin, crawl.until) if crawl.until is not None else None,
+        crawl.rules.order,
+        crawl.rules.ongoing,
+        _compute_share(crawl) if begun else 0.0,
+        coverage,
+        sum(one.posts for one in coverage),
+        _estimate_total(crawl) if begun and crawl.rules.order == EVEN else None,
+    )
+
+
+def merge_spans(spans: Iterable[Span]) -> list[Span]:
+    """Return spans of time in order, those that touch or overlap as one."""
+    found: list[Span] = []
+    for begin, end in sorted(spans):
+        if found and begin <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((begin, end))
+    return found
+
+
+def _read_coverage(crawl: Capture, query: Node, text: str) -> QueryCoverage:
+    read = [one for one in crawl.read if one.whole.query == query]
+    left = [(one.begin, one.end) for one in crawl.pending.values() if one.query == query]
+    failed = [(one.text, str(why)) for one, why in crawl.failed if one.query == query]
+    return QueryCoverage(
+        text,
+        [write_span(*span) for span in merge_spans((one.begin, one.end) for one in read)],
+        [write_span(*span) for span in merge_spans(left)],
+        failed,
+        sum(one.posts for one in read),
+    )
+
+
+def _compute_share(crawl: Capture) -> float:
+    """Return which share of the time of all queries is complete."""
+    whole = (crawl.until or 0.0) - crawl.rules.begin
+    left = sum(one.end - one.begin for one in crawl.pending.values())
+    left += sum(one.end - one.begin for one, _ in crawl.failed)
+    return max(0.0, 1.0 - left / (whole * len(crawl.queries)))
+
+
+def _estimate_total(crawl: Capture) -> VolumeEstimate | None:
+    """Return how many posts the span has that it began with; None where that cannot be told."""
+    if crawl.failed:
+        return None
+    parts, queries = crawl.parts, len(crawl.queries)
+    posts, read, left = np.zeros(parts), np.zeros(parts), np.zeros(parts)
+    for one in crawl.read:
+        if one.whole.part < parts:
+            posts[one.whole.part] += one.posts
+            read[one.whole.part] += one.end - one.begin
+    for slice_ in crawl.pending.values():
+        if slice_.part < parts:
+            left[slice_.part] += slice_.end - slice_.begin
+    begun = np.flatnonzero((read > 0) & (left > 0))
+    if len(begun) > 1 or queries == 0:  # with a batch of several slices: which of them were begun is not by chance
+        return None
+    partial = (0.0, 0.0)
+    if len(begun):
+        partial = (float(posts[begun[0]]), float(read[begun[0]] / (read[begun[0]] + left[begun[0]])))
+    return estimate_volume(posts[(read > 0) & (left == 0)], partial, parts)

@@ -1,0 +1,75 @@
+"""The section of a campaign that captures every post that matches, from a span of time and as it appears."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from socialcrawl.campaign.sections.values import Moment, Positive, Section, Span
+from socialcrawl.crawls.capture.rules import CaptureRules
+from socialcrawl.engine.model import LARGEST
+from socialcrawl.text.wording import parse_instant, parse_seconds
+
+USUAL = CaptureRules(0.0)
+"""Whose defaults are those of the campaign file."""
+
+
+class CaptureSection(Section):
+    """From when until when posts are read, and in which order."""
+
+    from_: Moment = Field(
+        default=None, alias="from", description="posts written then (UTC) or later are read; required"
+    )
+    until: Moment = Field(
+        default=None, description="posts written before that (UTC) are read; none: until the campaign begins"
+    )
+    order: Literal["newest", "oldest", "even"] = Field(
+        default="newest",
+        description="which part of the span is read first; even: parts drawn at random, so that report can estimate "
+        "how many posts there are before all are read",
+    )
+    parts: Annotated[int, Field(ge=1, le=10_000)] = Field(
+        default=USUAL.parts, description="into how many parts the span is cut at first, of an hour at least"
+    )
+    pages: Positive = Field(
+        default=USUAL.pages, description="pages of a slice that are read before its rest is cut into new slices"
+    )
+    ongoing: bool = Field(default=USUAL.ongoing, description="also read new posts as they appear, without an end")
+    soonest: Span = Field(default="1m", description="ongoing: how long it waits for new posts at least ...")
+    latest: Span = Field(default="1h", description="... and at most: as long as about a page of them takes")
+    archive: bool = Field(
+        default=True, description="X: search the full archive; false: the last 7 days, which more tokens may search"
+    )
+    authors: bool = Field(
+        default=False, description="X: also fetch the authors' profiles, which are billed; else they are known by id"
+    )
+
+    @model_validator(mode="after")
+    def _check_span(self) -> Self:
+        begin, end = self.span
+        if begin is not None and end is not None and begin >= end:
+            raise ValueError("from is not before until, so there is nothing to read: put an earlier from")
+        if self.until is not None and self.ongoing:
+            raise ValueError("ongoing = true has no end, and until names one: remove one of them")
+        if parse_seconds(self.soonest) > parse_seconds(self.latest):
+            raise ValueError("soonest is longer than latest: exchange them")
+        return self
+
+    @property
+    def span(self) -> tuple[float | None, float | None]:
+        """From when until when (exclusive) posts are read, Unix seconds; None: not said."""
+        begin, end = (None if text is None else parse_instant(text) for text in (self.from_, self.until))
+        return begin, end
+
+    def make_rules(self) -> CaptureRules:
+        """Return the rules of the crawl; a span that names no begin, which `CaptureKind.check` refuses, is empty."""
+        begin, end = self.span
+        return CaptureRules(
+            float(LARGEST if begin is None else int(begin)),
+            None if end is None else float(-int(-end)),
+            self.order,
+            self.parts,
+            self.pages,
+            self.ongoing,
+            parse_seconds(self.soonest),
+            parse_seconds(self.latest),
+        )

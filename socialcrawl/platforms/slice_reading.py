@@ -1,0 +1,81 @@
+"""How a slice of time is read, page by page, whatever the platform. Pure."""
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
+from math import ceil
+
+from socialcrawl.engine.model import Outcome, Pick, Reason, Reply, Request, format_time, parse_time
+from socialcrawl.engine.time_spans import parse_span
+from socialcrawl.platforms.marks import make_sort_key
+from socialcrawl.platforms.node_reading import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class SlicePlan:
+    """How slices of time are read.
+
+    Attributes:
+        pages: after how many pages the rest of a slice is left to other slices.
+        archive: whether the full archive is searched, where there are two searches.
+        authors: whether the authors' profiles are fetched too, where they are billed.
+    """
+
+    pages: int = 20
+    archive: bool = True
+    authors: bool = False
+
+
+BY_DEFAULT = SlicePlan()
+
+
+class SliceReading(Reading):
+    """The pages of a slice of time, newest posts first; `mark` is when the oldest post so far was written."""
+
+    def __init__(self, pick: Pick) -> None:
+        super().__init__(pick)
+        self.mark = ""
+
+    def take(self, reply: Reply) -> bool:
+        """Add a page; False if there is nothing more to ask."""
+        before, self.mark = self.mark, ""
+        more = super().take(reply)
+        self.mark = min((mark for mark in (before, self.mark) if mark), key=make_sort_key, default="")
+        return more
+
+    def make_slice_outcome(self, rest: float | None = None) -> Outcome:
+        """Return the outcome: the authors found, as of a search.
+
+        Args:
+            rest: from when on the slice was read (Unix seconds); None: from its begin.
+        """
+        missing, mark = (self.missing, "") if rest is None else (None, format_time(rest))
+        return replace(self.make_search_outcome(), missing=missing, mark=mark)
+
+
+def read_slice(pick: Pick, pages: int, ask: Callable[[int, str | None], Request]) -> Generator[Request, Reply, Outcome]:
+    """Return the outcome of a slice, whose pages come newest first.
+
+    If the slice has more pages than a pick may read, or one fails, what was read so far is complete from the second
+    after the oldest post on, and the rest is left to other slices. A second is read on, however many posts it has.
+
+    Args:
+        pick: the slice.
+        pages: how many pages a pick may read.
+        ask: returns the request for a page by its number, from 1, and the cursor.
+    """
+    begin, end = parse_span(pick.since)
+    reading, cursor, part = SliceReading(pick), None, 0
+    while True:
+        part += 1
+        reply = yield ask(part, cursor)
+        if reading.is_expired(reply, cursor):
+            cursor = None
+            continue
+        more = reading.take(reply) and reply.cursor is not None
+        cursor = reply.cursor
+        rest = float(ceil(parse_time(reading.mark))) if reading.mark else end
+        cut = part >= pages if more else reading.missing == Reason.TEMPORARY
+        if cut and begin < rest < end:
+            return reading.make_slice_outcome(rest)
+        if not more:
+            return reading.make_slice_outcome()

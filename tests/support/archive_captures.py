@@ -1,0 +1,63 @@
+"""What the tests of captures share: settings of captures of the generated posts, and what a scan of these finds."""
+
+from datetime import UTC, datetime
+
+from x_crawls import TOKEN_ENV, TOPIC, posts, scratch
+
+from socialcrawl.graph.relevance import Topic
+from socialcrawl.mock.world import build_world
+from socialcrawl.storage.database.address import PostgresAddress
+from socialcrawl.system.files import find_folder
+
+ARCHIVE = "/2/tweets/search/all"
+K, D = 40, 0.6
+
+
+def write_policy(page=10):
+    """A table of X's limits with small pages, and without the second between two searches of the archive."""
+    text = (find_folder("config") / "x.toml").read_text("utf-8")
+    begin = text.index(f'[endpoints."{ARCHIVE}"]')
+    end = text.index("[endpoints", begin + 1)
+    own = f'[endpoints."{ARCHIVE}"]\napp = [{{ k = 300, d = 900 }}]\npage = {page}\nsmallest = 10\n\n'
+    file = scratch() / "policy.toml"
+    file.write_text(text[:begin] + own + text[end:])
+    return str(file)
+
+
+def stamp(at):
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def span():
+    """The second of the first post, and the one after the last."""
+    at = posts().created_at
+    return int(at.min()), int(at.max()) + 1
+
+
+def capturing(url, place, **more):
+    begin, end = span()
+    capture = {"from": stamp(begin), "until": stamp(end), "parts": 6, "pages": 2, **more.pop("capture", {})}
+    return {
+        "name": "campaign",
+        "kind": "capture",
+        "database": place.url if isinstance(place, PostgresAddress) else str(place),
+        "topic": {"keywords": [TOPIC]},
+        "capture": capture,
+        "crawl": {"refresh_rate": 2, **more.pop("crawl", {})},
+        "source": {"token_env": TOKEN_ENV, "base_url": url, "policy": write_policy(), "timeout": 60.0},
+        "limits": {"k": K, "d": D, "pause": 0.01, "longest_pause": 0.04, "give_up": 0.5},
+        **more,
+    }
+
+
+def list_matches(begin=None, end=None):
+    """The texts of the posts that X's search has, by an independent scan: they match, and are no retweets."""
+    table, topic, references = posts(), Topic([TOPIC]), build_world(posts()).references
+    first, last = span()
+    return sorted(
+        table.texts[i]
+        for i in range(len(table))
+        if (begin or first) <= table.created_at[i] < (end or last)
+        and topic.count(table.texts[i])
+        and not references.is_retweet(i)
+    )
