@@ -34,6 +34,7 @@ from socialcrawl.render.html_elements import LONGEST, make_element, write_docume
 from socialcrawl.render.html_report import PageSource, make_page, make_sections
 from socialcrawl.render.methods_paragraph import CollectionFacts, list_unseen, write_methods
 from socialcrawl.render.network_layout import compute_layout
+from socialcrawl.storage.queries import top_network
 from socialcrawl.storage.queries.top_network import NetworkNode, TopNetwork
 from socialcrawl.storage.queries.topic_counts import TopicCounts, TopicText
 from socialcrawl.storage.queries.traces import CampaignTraces
@@ -525,6 +526,16 @@ def test_a_campaign_that_has_found_nothing_yet_has_a_page_without_charts(found):
         replace(report, found=nothing, gained=None, baselines={}), facts, TopNetwork([], [], 0), [], "", False
     )
     assert not [tag for tag, _ in tags_of(source) if tag == "svg"]
+
+
+@pytest.mark.parametrize("spare", [0, 1, -1])
+def test_a_network_says_that_it_has_more_mentions_only_where_some_are_not_drawn(database, monkeypatch, spare):
+    with opened(database) as connection:
+        every = top_network.read_top_network(connection, 1, 150).edges
+    monkeypatch.setattr(top_network, "LINKS", len(every) + spare)
+    page = Page(page_of(database))
+    drawn = len(every) + min(spare, 0)
+    assert f"There are {'more than ' * (spare < 0)}{drawn:,} ordered pairs" in page.sections["network"]
 
 
 def test_the_python_interface_writes_the_same_page(database, tmp_path):
