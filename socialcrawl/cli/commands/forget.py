@@ -266,7 +266,7 @@ def _collect_stored(report: ErasureReport) -> dict[str, Any]:
         return {}
     return {
         "stored": {name: table.rows for name, table in report.stored.items()},
-        "stored_cut": [name for name, table in report.stored.items() if table.count > len(table.rows)],
+        "stored_cut": [name for name, table in report.stored.items() if table.total > len(table.rows)],
         "stored_elsewhere": {name: report.counts[name] for name in ELSEWHERE if report.counts.get(name)},
     }
 
@@ -301,7 +301,7 @@ def _print_stored(report: ErasureReport) -> None:
     rows = f"--json prints the values, at most {MOST:,} rows of each table"
     write_line(f"stored about them ({rows}):" if report.stored else "stored about them: no rows of their own")
     for name, table in report.stored.items():
-        write_line(f"  {pluralize(table.count, 'row'):>12} of {name}: {', '.join(table.columns)}")
+        write_line(f"  {pluralize(table.total, 'row'):>12} of {name}: {', '.join(table.columns)}")
         for row in table.rows if name == "account" else ():
             values = ", ".join(f"{name} {_shorten(value)}" for name, value in row.items())
             write_line(f"  {'':>12}   {values}")

@@ -24,12 +24,12 @@ class StoredTable(NamedTuple):
     """What a table stores about the accounts and posts of an order.
 
     Attributes:
-        count: its rows about them.
+        total: the number of its rows about them.
         columns: the names of the columns that have a value in one of these rows.
         rows: the first of the rows by primary key, without values that are NULL.
     """
 
-    count: int
+    total: int
     columns: list[str]
     rows: list[dict[str, Any]]
 

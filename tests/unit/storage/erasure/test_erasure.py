@@ -144,7 +144,7 @@ def test_a_dry_run_shows_every_row_that_is_stored_about_the_named_and_that_an_er
         store, _ = crawled(place)
         mine, tables = node_of(store, "1003"), forgotten(store, "1003", posts=["7-0"], dry=True, shown=10_000).stored
         shown = {name: table.rows for name, table in tables.items()}
-        assert all(table.count == len(table.rows) for table in tables.values())
+        assert all(table.total == len(table.rows) for table in tables.values())
         assert {name: {*table.columns} for name, table in tables.items()} == {
             name: {column for row in listed for column in row} for name, listed in shown.items()
         }
@@ -178,10 +178,10 @@ def test_a_dry_run_reads_no_more_rows_than_are_shown_and_counts_the_others():
     with a_place("sqlite") as place:
         store, _ = crawled(place)
         every = forgotten(store, "1003", dry=True, shown=10_000).stored
-        assert every["post"].count > 1
+        assert every["post"].total > 1
         first = forgotten(store, "1003", dry=True, shown=1).stored
-        assert {name: (table.count, table.columns, table.rows) for name, table in first.items()} == {
-            name: (table.count, table.columns, table.rows[:1]) for name, table in every.items()
+        assert {name: (table.total, table.columns, table.rows) for name, table in first.items()} == {
+            name: (table.total, table.columns, table.rows[:1]) for name, table in every.items()
         }
         assert forgotten(store, "1003", dry=True).stored is None, "nobody sees them"
         close(store)
@@ -195,7 +195,7 @@ def test_rows_of_picks_are_found_by_an_index():
         forgotten(store, "1003", dry=True, shown=5)
         store.connection.connection.driver_connection.set_trace_callback(None)
         targets.create_key_tables(store.connection)
-        for name in ("shadow", "outcome", "pick", "post", "mention", "hit"):
+        for name in ("shadow", "outcome", "pick", "post", "mention"):
             statement = next(one for one in asked if f" count({name}." in one)
             plan = [row[-1] for row in store.connection.exec_driver_sql(f"explain query plan {statement}")]
             assert not [line for line in plan if re.match(rf"SCAN {name}\b", line)], plan
