@@ -3,13 +3,13 @@
 import sys
 from types import SimpleNamespace
 
-import pytest
 from api_campaigns import sections_of
+from stores import AT, timeline
 from x_crawls import posts
 
 import socialcrawl as sc
 from socialcrawl.api import campaign_runs
-from socialcrawl.engine.model import parse_time
+from socialcrawl.engine.model import Grant, Page, Reply, Wait, parse_time
 from socialcrawl.mock.server import serve_in_thread
 
 
@@ -29,25 +29,32 @@ def test_a_wait_is_reported_with_its_end_and_its_reason(tmp_path):
     assert (seen[-1].waiting, seen[-1].until) == (None, None)
 
 
-@pytest.mark.parametrize("more", [{"crawl": {"steps": 4}}, {"budget": {"max_requests": 4}}], ids=["steps", "budget"])
-def test_a_notebook_shows_when_a_wait_begins_and_ends_and_how_the_run_ended(more, tmp_path, monkeypatch):
-    lines, seen = [], []
+def test_a_notebook_shows_at_once_when_a_wait_begins_and_ends_and_how_the_run_ended(monkeypatch):
+    lines = []
     handle = SimpleNamespace(update=lambda data, raw: lines.append(data["text/plain"]))
     shell = SimpleNamespace(kernel=object())
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=lambda *given, **how: handle))
-    monkeypatch.setattr(campaign_runs, "OFTEN", 1e9)  # no line but those that are shown at once
-    with serve_in_thread(posts(), limit=3, window=1.0) as mock:
-        for name, watch in (("seen", seen.append), ("shown", None)):
-            sections = sections_of(mock.url, tmp_path / f"{name}.db", **more)
-            sections["limits"] |= {"k": 3, "d": 1.0}
-            sc.Campaign(name="example", **sections).run(on_progress=watch)
-    first, *later = lines
-    waits = [number for number, line in enumerate(later) if "waiting until" in line]
-    assert waits
-    assert any("waiting until" not in line for line in later[waits[0] : -1]), "the end of a wait is shown"
-    assert later[-1].split("  ")[0] == seen[-1].text.split("  ")[0], "the last line has the last step"
-    assert "waiting until" not in first + later[-1]
+    monkeypatch.setattr(campaign_runs, "describe_progress", lambda campaign: f"step {campaign.crawl.taken}")
+    monkeypatch.setattr(campaign_runs._ProgressView, "remaining", lambda self, campaign: None)
+    view = campaign_runs._ProgressView(campaign_runs._make_notebook_line(), 1e9)  # nothing else but at once
+    crawl, budget = SimpleNamespace(taken=0), SimpleNamespace(spent=(1, 0), requests=1)
+    settings = SimpleNamespace(name="sky", crawl=SimpleNamespace(steps=9))
+    grant, wait = Grant(timeline(), "main", AT), Wait(AT, "the window")
+
+    def arrive():
+        crawl.taken += 1
+        view.landed(grant, Reply("ok", AT, Page()))
+
+    view.begin(SimpleNamespace(settings=settings, crawl=crawl, planner=SimpleNamespace(budget=budget)))
+    arrive()  # too soon for another line
+    view.waits(wait)
+    view.sent(grant)
+    arrive()
+    view.waits(wait)
+    view.end()
+    waiting = f"  waiting until {campaign_runs._format_end(AT)}: the window"
+    assert lines == ["step 0", f"step 1{waiting}", "step 1", f"step 2{waiting}", "step 2"]
 
 
 def test_a_wait_of_more_than_a_day_has_its_date(monkeypatch):
