@@ -3,10 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from socialcrawl.campaign.sections.topic import CrawlSection
 from socialcrawl.crawls.base import Crawling
-from socialcrawl.crawls.collect.estimators.registry import ESTIMATORS
-from socialcrawl.crawls.collect.strategies import STRATEGIES
 from socialcrawl.engine.model import Node
 from socialcrawl.errors import StoreError
 from socialcrawl.ratelimit.budget import format_dollars
@@ -71,13 +68,7 @@ def _verify_campaign(connection: Opened, name: str, watch: Watch) -> CheckResult
     requests, mills = sum_bills(connection, story.begun.id)
     cost = f"{requests:,} requests, {format_dollars(mills)} by the price table"
     about = f"{story.kind.facts.name}, {story.begun.platform}; {cost}"
-    return CheckResults(name, about, checks, any(_runs_added(stage.settings.crawl) for stage in story.stages))
-
-
-def _runs_added(crawl: CrawlSection) -> bool:
-    """Return whether an estimator or strategy is not built in."""
-    estimators = {crawl.estimator, crawl.start or crawl.estimator, *crawl.shadows}
-    return crawl.strategy not in STRATEGIES or not estimators <= {*ESTIMATORS.built_in}
+    return CheckResults(name, about, checks, any(stage.settings.crawl.runs_added for stage in story.stages))
 
 
 def check_decisions(connection: Opened, story: CampaignRecord, watch: Watch = lambda *_: None) -> list[Check]:

@@ -21,7 +21,6 @@ from socialcrawl.storage.database.snapshot import open_snapshot
 from socialcrawl.storage.erasure.orders import read_order
 from socialcrawl.verify.findings import Check, CheckResults
 from socialcrawl.verify.replay import BROUGHT, EARLIER, ERASED, FORGOTTEN, IMPORTED
-from socialcrawl.verify.verification import _runs_added
 
 SURE = ErasureOptions(yes=True, as_json=True)
 
@@ -256,7 +255,7 @@ def test_the_command_says_what_was_proved_and_ends_with_1_where_something_differ
     ids=["built in", "estimator", "shadow", "strategy"],
 )
 def test_a_changed_estimator_is_named_as_a_cause_only_where_one_is_not_built_in(crawl, added):
-    assert _runs_added(CrawlSection.model_construct(**{**CrawlSection().model_dump(), **crawl})) == added
+    assert CrawlSection.model_construct(**{**CrawlSection().model_dump(), **crawl}).runs_added == added
     found = [CheckResults("sky", "collect", [Check("picks", differing=1)], added)]
     assert (" ".join(CHANGED.split()) in " ".join(render_text(lambda console: show(console, found)).split())) == added
 
