@@ -64,7 +64,7 @@ Yes = Annotated[bool, typer.Option("-y", "--yes", help="Delete without asking. T
 ShowStored = Annotated[
     bool, typer.Option("--dry-run", help="Show what is stored about them and would be deleted; change nothing.")
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show how much would be deleted; change nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be deleted; change nothing.")]
 
 
 def forget(
