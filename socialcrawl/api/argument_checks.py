@@ -3,7 +3,7 @@
 import inspect
 import operator
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -95,9 +95,10 @@ def _convert_text(value: Any) -> str:
 
 
 def _convert_texts(value: Any) -> tuple[str, ...]:
-    if isinstance(value, str | bytes | Mapping) or not (texts := tuple(value)):
+    # Not any iterable: an error of an iterator would be taken for one of its type.
+    if not isinstance(value, Collection) or isinstance(value, str | bytes | Mapping) or not len(value):
         raise ValueError
-    return tuple(_convert_text(text) for text in texts)
+    return tuple(map(_convert_text, value))
 
 
 SWITCH = make_type_rule(bool, "True or False")

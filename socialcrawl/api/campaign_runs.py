@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import import_module
-from math import ceil
+from math import ceil, inf
 from pathlib import Path
 from typing import Any, Self
 
@@ -31,7 +31,7 @@ from socialcrawl.render.campaign_report import collect_values, show
 from socialcrawl.render.console import render_text
 from socialcrawl.render.live_screen import CampaignView, describe_progress
 
-OFTEN = 0.5  # seconds between two lines in a notebook
+OFTEN = 0.5  # seconds between two lines in a notebook, unless a wait begins or ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class RunProgress:
         dollars: their price by the price table; 0 where the platform charges nothing.
         seconds_left: the 95 % range of the seconds to the last step; None while too little is known.
         waiting: what the run waits for; None while it can send requests.
-        text: the same as a line for people; while it waits, with the time in UTC until when, and for what.
+        text: the same as a line of text; during a wait also its reason and its end in UTC.
         until: when the wait ends, as an ISO time in UTC; None while it can send requests.
 
     Example:
@@ -237,9 +237,9 @@ class Campaign:
 
         Args:
             steps: stop after this many accounts; None: as the settings say.
-            on_progress: is called with a RunProgress after each reply and batch and at each wait, in the thread that
-                runs. What it raises ends the run, as a crash would: nothing that was stored is lost. None: a line shows
-                the progress in a notebook, nothing elsewhere.
+            on_progress: is called with a RunProgress after each reply and batch, and when a wait begins or ends, in the
+                thread that runs. What it raises ends the run, as a crash would: nothing that was stored is lost.
+                None: a line shows the progress in a notebook, nothing elsewhere.
             accept_cost: run although it may cost more than `confirm_above` under budget.
             change: apply a changed topic, seeds or estimator to a campaign that has begun.
 
@@ -260,8 +260,11 @@ class Campaign:
             warnings.warn(doubt, stacklevel=2)
         if not accept_cost:
             _check_cost(plan)
-        watch = on_progress or _make_notebook_line()
-        view = CampaignView() if watch is None else _ProgressView(watch)
+        if on_progress is not None:
+            view: CampaignView = _ProgressView(on_progress)
+        else:
+            show_line = _make_notebook_line()
+            view = CampaignView() if show_line is None else _ProgressView(show_line, OFTEN)
         return CampaignEnding(run_to_end(settings, view, change=change))
 
 
@@ -280,15 +283,21 @@ def _check_cost(plan: Plan) -> None:
 
 
 class _ProgressView(CampaignView):
-    """Tells a function how far a run is."""
+    """Calls a function with how far a run is; `often`: the seconds between two calls, unless a wait begins or ends."""
 
-    def __init__(self, watch: Callable[[RunProgress], None]) -> None:
+    def __init__(self, watch: Callable[[RunProgress], None], often: float = 0.0) -> None:
         super().__init__()
-        self._watch = watch
+        self._watch, self._often = watch, often
+        self._told = -inf
 
     def begin(self, campaign: OpenCampaign) -> None:
         super().begin(campaign)
         self._tell()
+
+    def sent(self, grant: Grant) -> None:
+        super().sent(grant)
+        if self.wait is not None:
+            self._end_wait()
 
     def landed(self, grant: Grant, reply: Reply) -> None:
         super().landed(grant, reply)
@@ -300,13 +309,21 @@ class _ProgressView(CampaignView):
 
     def waits(self, wait: Wait) -> None:
         super().waits(wait)
-        self._tell()
+        self._tell(at_once=True)
 
     def end(self) -> None:
         super().end()
-        self._tell()
+        self._end_wait()
 
-    def _tell(self) -> None:
+    def _end_wait(self) -> None:
+        """Tell it however recent the last call is: else the last line could be a wait that is over."""
+        self.wait = None
+        self._tell(at_once=True)
+
+    def _tell(self, *, at_once: bool = False) -> None:
+        if not at_once and time.monotonic() - self._told < self._often:
+            return
+        self._told = time.monotonic()
         campaign = self.campaign
         assert campaign is not None
         posts, mills = campaign.planner.budget.spent
@@ -339,14 +356,4 @@ def _make_notebook_line() -> Callable[[RunProgress], None] | None:
     if getattr(shell, "kernel", None) is None:
         return None
     handle = import_module("IPython.display").display({"text/plain": "starting"}, raw=True, display_id=True)
-    shown = 0.0
-
-    def show_line(progress: RunProgress) -> None:
-        nonlocal shown
-        done = progress.planned_steps is not None and progress.steps >= progress.planned_steps
-        # A wait is shown however recent the last line is: nothing follows it until it ends.
-        if (now := time.monotonic()) - shown >= OFTEN or done or progress.waiting is not None:
-            shown = now
-            handle.update({"text/plain": progress.text}, raw=True)
-
-    return show_line
+    return lambda progress: handle.update({"text/plain": progress.text}, raw=True)

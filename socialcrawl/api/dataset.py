@@ -16,6 +16,7 @@ from socialcrawl.api.text_report import CampaignPage, TextReport
 from socialcrawl.crawls.base import ReportRequest
 from socialcrawl.crawls.reporting import explain
 from socialcrawl.engine.clock import SystemClock
+from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.datasheet import render_page
 from socialcrawl.exporters.export import make_datasheet
 from socialcrawl.exporters.selection import open_selection
@@ -28,10 +29,12 @@ from socialcrawl.storage.database.readonly import run_query
 from socialcrawl.storage.queries.read_session import ReadSession
 from socialcrawl.storage.queries.summary import find_campaign, list_campaigns, read_first_settings
 from socialcrawl.storage.queries.traces import CampaignTraces
+from socialcrawl.system.loopback import is_loopback
 from socialcrawl.text.wording import parse_seconds
 
 CHARGED = (
-    "whether the server charges them: no test server, and no platform without prices; the budget counts them always"
+    "whether the server charges them: no server on this machine, and no platform without prices; missing where that is "
+    "not known, for a price table of your own or a platform that is not installed"
 )
 COUNTED = "when it was last read"
 
@@ -398,5 +401,12 @@ def _parse_lists(row: Sequence[Any], places: Sequence[int]) -> list[Any]:
     return cells
 
 
-def _read_charged(platform: str, settings: str) -> bool:
-    return is_charged(platform, orjson.loads(settings)["source"].get("base_url") or "")
+def _read_charged(platform: str, settings: str) -> bool | None:
+    """Return whether a campaign's server charges; None where the installed platforms and prices cannot tell."""
+    source = orjson.loads(settings)["source"]
+    base_url = source.get("base_url") or ""
+    try:
+        charged = is_charged(platform, base_url)
+    except SettingsError:
+        return None
+    return None if source.get("policy") and not charged and not is_loopback(base_url) else charged

@@ -52,7 +52,8 @@ def _convert_edges(value: Any) -> Any:
         raise TypeError
     if isinstance(value, str | os.PathLike):
         return PATH.convert(value)
-    return list(value)
+    iter(value)  # it is read later, so that its own errors reach the caller
+    return value
 
 
 def _convert_values(value: Any) -> Any:
@@ -371,7 +372,7 @@ def _read_edge(number: int, edge: Any) -> tuple[str, str, float]:
     """
     try:
         source, target, weight = edge if len(edge) == 3 else (*edge, 1.0)
-        if not isinstance(edge, str | bytes):
+        if not isinstance(edge, str | bytes | set | frozenset | Mapping):  # a set has no order
             return str(source), str(target), float(weight)
     except (TypeError, ValueError):
         pass

@@ -9,6 +9,7 @@ from typer.core import TyperGroup
 
 from socialcrawl.cli.choices import PLUGINS, list_choices
 from socialcrawl.cli.old_spellings import replace_old_names
+from socialcrawl.text.terminal import escape_controls
 
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 PROGRESS = frozenset(
@@ -66,7 +67,7 @@ def _name_campaign_files() -> str:
     """Return which campaign files this folder has, for a person who named none."""
     from socialcrawl.storage.database.filetypes import find_campaigns  # noqa: PLC0415
 
-    names = [str(found.path) for found in find_campaigns(Path())]
+    names = [escape_controls(str(found.path)) for found in find_campaigns(Path())]
     if not names:
         return "There is no campaign file in this folder: write one with `socialcrawl init`."
     return f"Name a campaign file. In this folder: {', '.join(names[:FILES])}{', ...' if len(names) > FILES else ''}."

@@ -72,6 +72,7 @@ class PlatformFacts:
         replaces_posts: whether a post that is read again takes the place of what was stored of it.
         partial_mentions: whether a mention counts in the part of the post around it only.
         tells_protected: whether profiles tell whose posts are protected; elsewhere they may ask not to be collected.
+        opt_outs: whether accounts or pages can ask not to be collected; see `opt_outs` under [source].
         hosts: the hosts of its API, where it has its own; the first is the one that the others lead to.
         id_starts: how ids of accounts begin that can be told from names.
         find_ids: returns what could be ids of accounts and posts in a text.
@@ -108,6 +109,7 @@ class PlatformFacts:
     replaces_posts: bool = False
     partial_mentions: bool = False
     tells_protected: bool = False
+    opt_outs: bool = False
     hosts: tuple[str, ...] = ()
     id_starts: tuple[str, ...] = ()
     find_ids: Callable[[str], Iterable[str]] = has_no_ids
@@ -151,6 +153,7 @@ BLUESKY = PlatformFacts(
     env_advice="export BSKY_APP_PASSWORD=..., and under [source] your handle as identifier and "
     'token_env = "BSKY_APP_PASSWORD"',
     is_token=bluesky.is_token,
+    opt_outs=True,
     id_starts=("did:",),
     find_ids=bluesky.find_ids,
     find_owners=bluesky.find_owners,
@@ -169,6 +172,7 @@ MASTODON = PlatformFacts(
     omitted_from="@",
     federated=True,
     post_marks=True,
+    opt_outs=True,
     find_owners=mastodon.find_owners,
     find_holders=mastodon.find_holders,
     parse_post_address=mastodon.parse_post_address,
@@ -183,6 +187,7 @@ WEB = PlatformFacts(
     find_owners=web.find_owners,
     replaces_posts=True,
     partial_mentions=True,
+    opt_outs=True,
     active="exists",
     undated=True,
     rank="pa+-",

@@ -26,6 +26,7 @@ from socialcrawl.render.headline import list_headlines
 from socialcrawl.render.kind_parts import collect_knowledge, find_curve, list_parts
 from socialcrawl.render.methods_paragraph import CollectionFacts, list_gaps, list_unseen
 from socialcrawl.render.sample_report import make_finite
+from socialcrawl.storage.database.address import find_address
 from socialcrawl.storage.queries.judgement import Judgement, judge_shadows
 from socialcrawl.storage.queries.summary import Summary, summarize_campaign
 from socialcrawl.storage.queries.traces import CampaignTraces
@@ -54,6 +55,7 @@ class CampaignReport:
         baselines: float64[steps] by name: what other ways to choose accounts find, simulated where all posts are known.
         page: the name of the page that `demo` wrote beside the database; "" if there is none.
         gaps: what is not in the dataset and how much of it, beside accounts that could not be read; no zeros.
+        facts: how the campaign came about; a page shows it.
     """
 
     found: Summary
@@ -65,6 +67,7 @@ class CampaignReport:
     baselines: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     page: str = ""
     gaps: Sequence[tuple[str, str]] = ()
+    facts: CollectionFacts | None = None
 
 
 ACCOUNT_COLUMNS = ("relevance", "occurrences", "matching", "share", "posts read", "step")
@@ -102,16 +105,15 @@ def read_report(
         measure_steering(traces, found.name),
         page=_find_page(connection) if found.invented else "",
         gaps=[(what, count) for what, count in gaps if count != "0"],
+        facts=facts,
     )
 
 
 def _find_page(connection: "Opened") -> str:
     """Return the name of the page that `demo` wrote beside the database; "" if there is no such file."""
-    url = connection.engine.url
-    if url.get_backend_name() != "sqlite" or not url.database:
-        return ""
-    page = name_demo_page(Path(url.database))
-    return page.name if page.is_file() else ""
+    place = find_address(connection)
+    page = name_demo_page(place) if isinstance(place, Path) else None
+    return page.name if page is not None and page.is_file() else ""
 
 
 def name_demo_page(database: Path) -> Path:

@@ -60,7 +60,8 @@ class Console(rich_console.Console):
         for text, style, control in super().render(shown, options):
             yield Segment(text if control else escape_controls(text), style, control)
         if left_out:
-            note = f"no room for: {', '.join(left_out)} (widen the terminal)"
+            advice = "widen the terminal" if self.is_terminal else "set COLUMNS to a larger number"
+            note = f"no room for: {', '.join(left_out)} ({advice})"
             yield from super().render(Text(note, style="dim"), options)
 
 

@@ -112,10 +112,13 @@ def _(explanation: Explanation) -> str:
     made, last = explanation.decision, explanation.asks[-1] if explanation.asks else None
     result = _summarize_result(last)
     if made is None:
-        return f"Read as a seed: the campaign began with it.{result}" if explanation.state == "seed" else ""
+        begun = "It is a seed" if last is None or last.missing is not None else "Read as a seed"
+        return f"{begun}: the campaign began with it.{result}" if explanation.state == "seed" else ""
     links, topical = len(explanation.links), sum(link.alpha > 0 for link in explanation.links)
-    known = _count_links(explanation, links)
-    because = f"{known}, {topical:,} of them in matching posts" if links else "it was found without a link to it"
+    because = "it was found without a link to it"
+    if links:
+        matching = f"{topical:,} of them" if links > 1 else "" if topical else "not"
+        because = f"{_count_links(explanation, links)}, {f'{matching} in matching posts'.strip()}"
     if explanation.state == "frontier":
         place = f"{made.rank:,} of {made.frontier:,} by its score, {format_number(made.score)}"
         return f"Not read yet: {because}. It is number {place}."

@@ -42,9 +42,8 @@ from socialcrawl.render.methods_paragraph import CollectionFacts, list_gaps, lis
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.queries.row_values import join_transaction
 from socialcrawl.storage.queries.summary import find_campaign
-from socialcrawl.storage.queries.top_network import LINKS, TopNetwork, read_top_network
+from socialcrawl.storage.queries.top_network import TopNetwork, read_top_network
 from socialcrawl.storage.queries.topic_counts import TopicText, read_texts
-from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.system.files import replace_file
 from socialcrawl.text.wording import pluralize
 
@@ -102,11 +101,11 @@ def make_page(connection: Opened, report: CampaignReport, now: float, *, with_te
         with_texts: whether names of accounts and texts of posts are shown; else ids and counts only.
     """
     number, name = find_campaign(connection, report.found.name)
-    facts = CollectionFacts(CampaignTraces(connection), report.found)
+    assert report.facts is not None, "read_report reads them"
     with join_transaction(connection):
         network = read_top_network(connection, number, NODES)
         texts = read_texts(connection, number, TEXTS) if with_texts else []
-    source = PageSource(report, facts, network, texts, format_time(now), with_texts)
+    source = PageSource(report, report.facts, network, texts, format_time(now), with_texts)
     body = [section for _, section in make_sections(source)]
     return write_document(f"Report: {name}", STYLE.read_text("utf-8"), make_element("main", *body))
 
@@ -259,7 +258,7 @@ def _make_network(page: PageSource) -> Iterator[ET.Element]:
 def _count_pairs(network: TopNetwork) -> str:
     """Return how many ordered pairs a network draws."""
     pairs = f"{len(network.edges):,} ordered pairs (A mentions B, and B mentions A, are two)"
-    return f"more than {pairs}; those with the largest link weight are drawn" if len(network.edges) >= LINKS else pairs
+    return f"more than {pairs}; those with the largest link weight are drawn" if network.cut else pairs
 
 
 def _make_accounts(page: PageSource) -> Iterator[ET.Element]:

@@ -7,13 +7,15 @@ from socialcrawl.crawls.facts import DEFAULT
 from socialcrawl.crawls.registry import find_kind
 from socialcrawl.engine.model import Reason
 from socialcrawl.exporters.datasheet_facts import count_gaps, is_other_server, read_span, select_settings
-from socialcrawl.platforms.facts import find_platform_facts
+from socialcrawl.platforms.facts import PlatformFacts, find_platform_facts
 from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.render.headline import describe_matches
 from socialcrawl.storage.queries.row_values import join_transaction
 from socialcrawl.storage.queries.summary import Summary
 from socialcrawl.storage.queries.topic_counts import count_unseen
 from socialcrawl.storage.queries.traces import CampaignTraces
+from socialcrawl.system.loopback import is_loopback
+from socialcrawl.text.word_boundaries import is_unspaced
 from socialcrawl.text.wording import pluralize
 
 
@@ -29,7 +31,8 @@ class CollectionFacts:
         unseen: accounts read without posts, and searches stopped early, as `topic_counts.count_unseen` has it.
         began: when its first request was sent, ISO 8601; None: there was none.
         ended: when the last reply came.
-        rehearsed: whether it only ever asked another server than the platform's.
+        rehearsed: whether it only ever asked servers on this machine.
+        redirected: whether it only ever asked other servers than the platform's, and not only servers on this machine.
         honours: whether accounts that opt out were skipped all the time.
         judged: whether something else than keywords decides what is on topic.
     """
@@ -43,7 +46,8 @@ class CollectionFacts:
         self.names_seeds = any(seeds.get(key) for key in ("usernames", "file", "lists"))
         self.seed: int = versions[-1].get("seed", 0)
         servers = [(one.get("source") or {}).get("base_url") for one in (stored.settings, *versions)]
-        self.rehearsed = all(is_other_server(found.platform, server) for server in servers)
+        self.rehearsed = all(is_loopback(server or "") for server in servers)
+        self.redirected = not self.rehearsed and all(is_other_server(found.platform, server) for server in servers)
         own = versions[-1].get(self.kind) or {}
         had = [given.get("source") or {} for given in (stored.settings, *versions)]
         self.honours = all(source.get("opt_outs", True) for source in had)
@@ -73,17 +77,23 @@ def _describe_methods(facts: CollectionFacts, found: Summary, version: str) -> I
         yield f"Data come from a simulated platform (mock server), not from {title}; do not publish as observations."
         server = "a simulation of "
     span = _format_span(facts.began, facts.ended)
-    yield f"We collected posts from {server}{title} {span} with socialcrawl {version}, a focused crawler."
+    what, crawler = ("collected posts", ", a focused crawler") if kind.focus else ("fetched data", "")
+    yield f"We {what} from {server}{title} {span} with socialcrawl {version}{crawler}."
+    if facts.redirected:
+        yield f"All requests went to another server than that of {title}, named by base_url."
     yield from _describe_choice(facts, found)
     counts = found.on_topic
     read = pluralize(counts.seeds + counts.discovered, "account")
     cost = "" if facts.rehearsed or not found.cost else f", at a cost of at most {format_dollars(found.cost)}"
-    yield f"The posts of {read} were read with {pluralize(found.sent, 'request')}{cost}."
+    if kind.dataset:  # the accounts of an old dataset are tested, not read
+        yield f"{pluralize(found.sent, 'request was', 'requests were')} sent{cost}."
+    else:
+        yield f"The posts of {read} were read with {pluralize(found.sent, 'request')}{cost}."
     if counts.posts:
         span = f", written from {counts.first} to {counts.last} (UTC)" if counts.first else ""
         yield f"Posts that match the topic{span}: {describe_matches(counts)}."
     yield from _describe_missing(facts.gaps)
-    yield from _describe_opt_outs(facts)
+    yield from _describe_opt_outs(facts, find_platform_facts(found.platform))
     chosen = (
         [f"The result is not a random sample: a {kind.focus} and its choice depends on the seeds."]
         if kind.focus
@@ -134,6 +144,8 @@ def _describe_matching(facts: CollectionFacts) -> Iterator[str]:
         stems = any(word.endswith("*") for word in words)
         prefix = " (with * at its end: words that begin with it)" if stems else ""
         yield f"A post matches if it contains a keyword as a whole word or phrase{prefix}, in upper or lower case."
+        if any(letter.isalpha() and is_unspaced(letter) for word in words for letter in word):
+            yield "In scripts that are written without spaces between words, parts of words match too."
     if topic.get("patterns"):
         yield "A post also matches a regular expression." if words else "A post matches by a regular expression."
     if languages := topic.get("languages"):
@@ -143,11 +155,13 @@ def _describe_matching(facts: CollectionFacts) -> Iterator[str]:
         yield f"Only posts written {' '.join(limits)} (UTC), or without a known time, count."
 
 
-def _describe_opt_outs(facts: CollectionFacts) -> Iterator[str]:
+def _describe_opt_outs(facts: CollectionFacts, platform: PlatformFacts) -> Iterator[str]:
     """Yield whether accounts that opted out were skipped, and how many."""
     missing: Mapping[str, int] = facts.gaps["missing"]
-    if facts.honours:
-        opted, protected = (missing.get(reason, 0) for reason in (Reason.OPTED_OUT, Reason.PROTECTED))
+    opted, protected = (missing.get(reason, 0) for reason in (Reason.OPTED_OUT, Reason.PROTECTED))
+    if not platform.opt_outs:
+        yield f"Protected accounts were skipped: {protected:,}."
+    elif facts.honours:
         yield f"Accounts that had opted out were skipped: {opted:,}, and {protected:,} protected."
     else:
         yield "Opt-outs other than protected accounts were not honoured all the time (opt_outs = false)."

@@ -78,11 +78,19 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class CheckResults:
-    """The checks of one campaign, or of what all campaigns of a database share (`campaign` None)."""
+    """The checks of one campaign, or of what all campaigns of a database share (`campaign` None).
+
+    Attributes:
+        campaign: its name.
+        about: its kind, platform and cost.
+        checks: what was checked.
+        runs_added: whether an estimator or strategy that is not built in made decisions.
+    """
 
     campaign: str | None
     about: str
     checks: Sequence[Check]
+    runs_added: bool = False
 
     @property
     def differing(self) -> int:

@@ -68,7 +68,7 @@ def _verify_campaign(connection: Opened, name: str, watch: Watch) -> CheckResult
     requests, mills = sum_bills(connection, story.begun.id)
     cost = f"{requests:,} requests, {format_dollars(mills)} by the price table"
     about = f"{story.kind.facts.name}, {story.begun.platform}; {cost}"
-    return CheckResults(name, about, checks)
+    return CheckResults(name, about, checks, any(stage.settings.crawl.runs_added for stage in story.stages))
 
 
 def check_decisions(connection: Opened, story: CampaignRecord, watch: Watch = lambda *_: None) -> list[Check]:

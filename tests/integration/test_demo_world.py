@@ -16,6 +16,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.lab.generators import generate
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.render.campaign_report import describe_steering, read_report
+from socialcrawl.storage.database.health import open_readable
 from socialcrawl.storage.queries.summary import summarize_campaign
 
 OPTIONS = {
@@ -63,12 +64,12 @@ def test_the_demo_names_its_topic_compares_itself_writes_a_page_and_says_what_to
         tmp_path / "demo.db", "select account from top_account where act = 'expand' order by place limit 1"
     )
     assert f"socialcrawl explain demo.db @{best}" in said
-    with opened(tmp_path / "demo.db") as connection:
+    with open_readable(tmp_path / "demo.db") as connection:  # as `report` does
         later = describe_steering(read_report(connection, None))
     assert "Not measured" in later[0]
     assert "demo-report.html, which the demo wrote, compares them by simulation" in later[-1]
     (tmp_path / "demo-report.html").rename(tmp_path / "moved.html")
-    with opened(tmp_path / "demo.db") as connection:
+    with open_readable(tmp_path / "demo.db") as connection:
         assert "report.html" not in "".join(describe_steering(read_report(connection, None)))
     (tmp_path / "moved.html").rename(tmp_path / "demo-report.html")
     page = check_page((tmp_path / "demo-report.html").read_text("utf-8"))

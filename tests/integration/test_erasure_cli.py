@@ -26,7 +26,7 @@ def command(*words):
     return done
 
 
-def test_the_commands_show_what_goes_and_do_it_when_agreed(tmp_path):
+def test_the_commands_show_what_goes_and_do_it_when_agreed(tmp_path, monkeypatch):
     with a_place("sqlite") as place:
         store, _ = crawled(place)
         close(store)
@@ -39,6 +39,17 @@ def test_the_commands_show_what_goes_and_do_it_when_agreed(tmp_path):
         assert "secret-of-1003" not in dry.stdout.replace("description secret-of-1003", ""), "texts are in --json only"
         whole = json.loads(command("forget", "--db", place, "--user", "1003", "--dry-run", "--json").stdout)
         assert any("secret-of-1003" in post["text"] for post in whole["stored"]["post"])
+        assert whole["stored_cut"] == []
+        elsewhere = {name: whole["rows"][name] for name in ("text", "response", "request", "charge", "campaign")}
+        assert whole["stored_elsewhere"] == {name: count for name, count in elsewhere.items() if count}
+        assert {"text", "request"} <= set(whole["stored_elsewhere"]) & set(elsewhere)
+        assert (
+            "counted above and not shown, though they may hold more about them: texts and references of" in dry.stdout
+        )
+        monkeypatch.setattr("socialcrawl.cli.commands.forget.MOST", 1)
+        cut = json.loads(command("forget", "--db", place, "--user", "1003", "--dry-run", "--json").stdout)
+        assert [len(table) for table in cut["stored"].values()] == [1] * len(cut["stored"])
+        assert cut["stored_cut"] == [name for name, table in whole["stored"].items() if len(table) > 1]
         with pytest.raises(SettingsError, match="--yes"):
             command("forget", "--db", place, "--user", "1003")
         done = command("forget", "--db", place, "--user", "1003", "--yes", "--json")

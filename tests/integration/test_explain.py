@@ -407,6 +407,12 @@ def test_the_summary_says_what_is_true_of_each_state():
     )
     seed = replace(base, state="seed", decision=None)
     assert summarize_explanation(seed) == f"Read as a seed: the campaign began with it. {found}"
+    assert summarize_explanation(replace(seed, asks=[lost])) == (
+        "It is a seed: the campaign began with it. It could not be read: suspended."
+    )
+    for link, said in zip(links, ("in matching posts", "not in matching posts"), strict=True):
+        one = summarize_explanation(replace(base, links=[link]))
+        assert f": 1 account read before mentions it, {said}. It has" in one
     assert summarize_explanation(replace(base, state="unknown", decision=None, asks=())) == ""
 
 

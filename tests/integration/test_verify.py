@@ -11,11 +11,15 @@ from test_store_upgrade import at_version
 from verified_campaigns import LIMIT, MADE, changed, checks, collecting, copied, died, differences, lasting, lived
 from x_crawls import posts, rows
 
+from socialcrawl.campaign.sections.topic import CrawlSection
 from socialcrawl.cli.commands.forget import ErasureOptions, forget, retain
+from socialcrawl.cli.commands.verify import CHANGED, show
 from socialcrawl.errors import StoreError
 from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.render.console import render_text
 from socialcrawl.storage.database.snapshot import open_snapshot
 from socialcrawl.storage.erasure.orders import read_order
+from socialcrawl.verify.findings import Check, CheckResults
 from socialcrawl.verify.replay import BROUGHT, EARLIER, ERASED, FORGOTTEN, IMPORTED
 
 SURE = ErasureOptions(yes=True, as_json=True)
@@ -231,13 +235,29 @@ def test_the_command_says_what_was_proved_and_ends_with_1_where_something_differ
     assert done.returncode == 1
     assert f"differs: pick {n}, score: stored 0.5, recomputed {score!r}" in done.stdout
     assert "1 value differs." in done.stdout
-    assert "uses an estimator or strategy of your own or of a package, compare its code" in done.stdout
+    assert CHANGED not in done.stdout, "all of its estimators are built in"
     told = socialcrawl("verify", database, "--campaign", "collected", "--json")
     assert told.returncode == 1
     found = json.loads(told.stdout)
     assert found["agrees"] is False
     (differs,) = [one for check in found["verified"][0]["checks"] for one in check["differences"]]
     assert differs == {"place": f"pick {n}", "column": "score", "stored": 0.5, "recomputed": score}
+
+
+@pytest.mark.parametrize(
+    ("crawl", "added"),
+    [
+        ({"estimator": "hybrid-sum", "start": "bfs", "shadows": ["random"]}, False),
+        ({"estimator": "sklearn.linear_model.Ridge"}, True),
+        ({"shadows": ["sklearn.linear_model.Ridge"]}, True),
+        ({"strategy": "collections:OrderedDict"}, True),
+    ],
+    ids=["built in", "estimator", "shadow", "strategy"],
+)
+def test_a_changed_estimator_is_named_as_a_cause_only_where_one_is_not_built_in(crawl, added):
+    assert CrawlSection.model_construct(**{**CrawlSection().model_dump(), **crawl}).runs_added == added
+    found = [CheckResults("sky", "collect", [Check("picks", differing=1)], added)]
+    assert (" ".join(CHANGED.split()) in " ".join(render_text(lambda console: show(console, found)).split())) == added
 
 
 @pytest.mark.parametrize(

@@ -130,8 +130,8 @@ def carried_out(connection, work):
     return report
 
 
-def forgotten(store, *users, posts=(), dry=False):
-    work = partial(forget, order=order(*users, posts=posts), now=format_time(LATER))
+def forgotten(store, *users, posts=(), dry=False, shown=0):
+    work = partial(forget, order=order(*users, posts=posts), now=format_time(LATER), shown=shown)
     return erase(store.connection, work, dry=True) if dry else carried_out(store.connection, work)
 
 

@@ -119,6 +119,12 @@ class CrawlSection(Section):
         default=[], description="estimators that score alongside at no cost; report compares them"
     )
 
+    @property
+    def runs_added(self) -> bool:
+        """Whether an estimator or strategy is not built in."""
+        estimators = {self.estimator, self.start or self.estimator, *self.shadows}
+        return self.strategy not in STRATEGIES or not estimators <= {*NAMES}
+
     @field_validator("strategy")
     @classmethod
     def _check_strategy(cls, name: str) -> str:

@@ -52,6 +52,15 @@ ROWS = {
 """What is said of the rows of each table: of one, and of several."""
 
 SHOWN, LONGEST = 5, 60  # accounts whose values are shown, and characters of each value
+MOST = 10_000  # rows of a table that --json prints
+ELSEWHERE = {
+    "text": "texts and references of others",
+    "response": "original answers",
+    "request": "the ledger",
+    "charge": "charges",
+    "campaign": "settings of campaigns",
+}
+"""What holds more about those who are named, of which rows are counted and not shown."""
 MATCHES = {
     "request": "the address that was fetched names them",
     "id": "a field holds their id or that of a post of theirs",
@@ -158,7 +167,8 @@ def forget(where: DatabaseAddress, manner: ErasureOptions, order: ErasureOrder, 
         chosen = choose_platform(connection, platform)
         order = normalize_order(connection, order, chosen)
     kind = "page" if find_platform_facts(chosen).pages else "user"
-    work = partial(forgetting.forget, order=order, now=now, platform=chosen)
+    shown = (MOST if manner.as_json else SHOWN) if manner.dry else 0
+    work = partial(forgetting.forget, order=order, now=now, platform=chosen, shown=shown)
     return _run_erasure(where, _Erasure("forget", work, passed, kind), manner)
 
 
@@ -247,8 +257,18 @@ def _run_erasure(where: DatabaseAddress, erasure: _Erasure, manner: ErasureOptio
 def _make_plain(report: ErasureReport, manner: ErasureOptions) -> dict[str, Any]:
     """Return a report as plain values."""
     values = {"dry_run": manner.dry, "rows": report.counts, "not_held": report.unheld, "before": report.before}
-    stored = {} if report.stored is None else {"stored": report.stored}
-    return values | {"answers": report.answers} | stored
+    return values | {"answers": report.answers} | _collect_stored(report)
+
+
+def _collect_stored(report: ErasureReport) -> dict[str, Any]:
+    """Return what is stored about those who are named, as plain values; nothing where it was not looked up."""
+    if report.stored is None:
+        return {}
+    return {
+        "stored": {name: table.rows for name, table in report.stored.items()},
+        "stored_cut": [name for name, table in report.stored.items() if table.total > len(table.rows)],
+        "stored_elsewhere": {name: report.counts[name] for name in ELSEWHERE if report.counts.get(name)},
+    }
 
 
 def _name_by_kind(report: ErasureReport, kind: str) -> ErasureReport:
@@ -278,13 +298,15 @@ def _print_stored(report: ErasureReport) -> None:
     """Print which fields are stored about those who are named; the values of accounts are short enough to be shown."""
     if report.stored is None:
         return
-    write_line("stored about them (--json prints all values):" if report.stored else "stored about them: nothing")
-    for table, rows in report.stored.items():
-        columns = dict.fromkeys(name for row in rows for name in row)
-        write_line(f"  {pluralize(len(rows), 'row'):>12} of {table}: {', '.join(columns)}")
-        for row in rows[:SHOWN] if table == "account" else ():
+    rows = f"--json prints the values, at most {MOST:,} rows of each table"
+    write_line(f"stored about them ({rows}):" if report.stored else "stored about them: no rows of their own")
+    for name, table in report.stored.items():
+        write_line(f"  {pluralize(table.total, 'row'):>12} of {name}: {', '.join(table.columns)}")
+        for row in table.rows if name == "account" else ():
             values = ", ".join(f"{name} {_shorten(value)}" for name, value in row.items())
             write_line(f"  {'':>12}   {values}")
+    if more := [what for name, what in ELSEWHERE.items() if report.counts.get(name)]:
+        write_line(f"counted above and not shown, though they may hold more about them: {', '.join(more)}")
 
 
 def _shorten(value: object) -> str:

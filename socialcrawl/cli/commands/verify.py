@@ -24,8 +24,8 @@ from socialcrawl.verify.verification import verify
 AGREES, DIFFERS = 0, 1
 DECIDED = ("picks", "scores and features")  # checks that run estimators and strategies again
 CHANGED = (
-    "Picks or scores differ. If the campaign uses an estimator or strategy of your own or of a package, compare its "
-    "code with that of the run: a changed one cannot repeat its decisions."
+    "Picks or scores differ, and the campaign uses an estimator or strategy that is not built in. Compare its code "
+    "with that of the run: a changed one cannot repeat its decisions."
 )
 
 
@@ -86,7 +86,8 @@ def show(console: Console, found: Sequence[CheckResults]) -> None:
     differing = sum(one.differing for one in found)
     if differing:
         console.print(f"{differing:,} {'value differs' if differing == 1 else 'values differ'}.")
-        if any(check.differing and check.name in DECIDED for one in found for check in one.checks):
+        added = [check for one in found if one.runs_added for check in one.checks]
+        if any(check.differing and check.name in DECIDED for check in added):
             console.print(Text(CHANGED), soft_wrap=True)
     else:
         console.print("Everything that can be checked agrees.")

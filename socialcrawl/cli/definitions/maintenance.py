@@ -61,7 +61,10 @@ def verify(
 
 
 Yes = Annotated[bool, typer.Option("-y", "--yes", help="Delete without asking. This cannot be undone.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what is stored and would be deleted; change nothing.")]
+ShowStored = Annotated[
+    bool, typer.Option("--dry-run", help="Show what is stored about them and would be deleted; change nothing.")
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be deleted; change nothing.")]
 
 
 def forget(
@@ -80,7 +83,7 @@ def forget(
     platform: Annotated[
         str | None, typer.Option(help="Platform of the ids and names, if the database has several.")
     ] = None,
-    dry_run: DryRun = False,
+    dry_run: ShowStored = False,
     yes: Yes = False,
     pause: Pause = False,
     as_json: AsJson = False,

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from sqlalchemy import Connection
 
 from socialcrawl.platforms.facts import DEFAULT
-from socialcrawl.storage.erasure import archive, derived, ledger, rows, seed_slots, stored_rows, targets, tombstones
+from socialcrawl.storage.erasure import archive, derived, ledger, rows, seed_slots, targets, tombstones
 from socialcrawl.storage.erasure.dry_run import is_dry_run
 from socialcrawl.storage.erasure.orders import ErasureOrder
+from socialcrawl.storage.erasure.stored_rows import StoredTable, read_stored
 from socialcrawl.storage.erasure.targets import ErasureTargets
 from socialcrawl.storage.versions import begin_epochs
 
@@ -25,15 +25,15 @@ class ErasureReport:
         unheld: what was named and is not in the database, as `user:ID`, `@name`, `post:ID`; a tombstone keeps it out.
         before: what was named and had been forgotten before.
         answers: of the original answers removed, how many by the kind of match: see `naming.KINDS`.
-        stored: of a dry run, the rows that are stored about those who are named, by table; None: not looked up, as more
-            than FEW are named.
+        stored: of a dry run, what is stored about those who are named, by table; None: not looked up, as nobody asked
+            for it or more than FEW are named.
     """
 
     counts: dict[str, int] = field(default_factory=dict)
     unheld: list[str] = field(default_factory=list)
     before: list[str] = field(default_factory=list)
     answers: dict[str, int] = field(default_factory=dict)
-    stored: dict[str, list[dict[str, Any]]] | None = field(default=None, compare=False)
+    stored: dict[str, StoredTable] | None = field(default=None, compare=False)
 
     @property
     def is_empty(self) -> bool:
@@ -41,7 +41,9 @@ class ErasureReport:
         return not any(self.counts.values())
 
 
-def forget(connection: Connection, order: ErasureOrder, now: str, platform: str = DEFAULT.name) -> ErasureReport:
+def forget(
+    connection: Connection, order: ErasureOrder, now: str, platform: str = DEFAULT.name, shown: int = 0
+) -> ErasureReport:
     """Return the report of an order that was carried out; called in a transaction, while no campaign runs.
 
     Args:
@@ -49,14 +51,15 @@ def forget(connection: Connection, order: ErasureOrder, now: str, platform: str 
         order: who and what is to be forgotten.
         now: the instant, ISO 8601.
         platform: that of the ids and names.
+        shown: of a dry run, how many rows of each table to return of what is stored about them; 0: nothing of it.
     """
     known = _find_forgotten(connection, order, platform)
     targets.create_key_tables(connection)
     places, scrubbed = rows.remove_places(connection, order, platform) if order.places else (0, set())
     gone = targets.find_order_targets(connection, order, platform)
     report = ErasureReport(*({}, *_find_absent(connection, order, gone, known)))
-    if is_dry_run(connection) and len(order.users) + len(order.names) + len(order.posts) <= FEW:
-        report.stored = stored_rows.read_stored(connection)
+    if shown and is_dry_run(connection) and len(order.users) + len(order.names) + len(order.posts) <= FEW:
+        report.stored = read_stored(connection, shown)
     numbers = archive.find_known_numbers(connection, gone)
 
     def others() -> dict[str, int]:

@@ -1,8 +1,8 @@
 """What a database stores about the accounts and posts of an order, row by row: the answer to a request for access."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Table, exists, select
+from sqlalchemy import ColumnElement, Connection, Table, func, select, tuple_
 
 from socialcrawl.storage.erasure.targets import gone_node, gone_post
 from socialcrawl.storage.schema.tables import (
@@ -20,26 +20,52 @@ from socialcrawl.storage.schema.tables import (
 )
 
 
-def read_stored(connection: Connection) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows about the accounts and posts that the lists of keys name, by table, without values that are NULL.
+class StoredTable(NamedTuple):
+    """What a table stores about the accounts and posts of an order.
 
-    Original responses and the ledger are not among them: an erasure counts and rewrites their rows.
+    Attributes:
+        total: the number of its rows about them.
+        columns: the names of the columns that have a value in one of these rows.
+        rows: the first of the rows by primary key, without values that are NULL.
+    """
+
+    total: int
+    columns: list[str]
+    rows: list[dict[str, Any]]
+
+
+def read_stored(connection: Connection, most: int) -> dict[str, StoredTable]:
+    """Return what the tables store about the accounts and posts that the lists of keys name.
+
+    Original responses, the ledger, charges, settings and the texts of others are not among them: an erasure counts and
+    rewrites their rows.
+
+    Args:
+        connection: the database, in a transaction.
+        most: the number of rows of each table that are read.
     """
     found = {}
     for table, condition in _list_conditions():
-        query = select(table).where(condition).order_by(*table.primary_key.columns)
-        rows = connection.execute(query).mappings()
-        found[table.name] = [{name: value for name, value in row.items() if value is not None} for row in rows]
-    return {name: rows for name, rows in found.items() if rows}
+        counted = select(func.count(), *map(func.count, table.columns)).where(condition)
+        count, *filled = connection.execute(counted).one()
+        if count:
+            query = select(table).where(condition).order_by(*table.primary_key.columns).limit(most)
+            rows = [
+                {name: value for name, value in row.items() if value is not None}
+                for row in connection.execute(query).mappings()
+            ]
+            columns = [column.name for column, values in zip(table.columns, filled, strict=True) if values]
+            found[table.name] = StoredTable(count, columns, rows)
+    return found
 
 
 def _list_conditions() -> list[tuple[Table, ColumnElement[bool]]]:
     """Return the tables that have rows about accounts or posts, each with the condition that a row is about theirs."""
     nodes, posts = select(gone_node.c.node), select(gone_post.c.id)
+    picks = select(pick.c.campaign, pick.c.n).where(pick.c.node.in_(nodes))
 
     def picked(table: Table) -> ColumnElement[bool]:
-        same = (pick.c.campaign == table.c.campaign) & (pick.c.n == table.c.n)
-        return exists().where(same & pick.c.node.in_(nodes))
+        return tuple_(table.c.campaign, table.c.n).in_(picks)  # not correlated, so that it is looked up once
 
     return [
         (account, account.c.node.in_(nodes)),

@@ -14,18 +14,21 @@ from socialcrawl.platforms.facts import DEFAULT
 from socialcrawl.storage.queries.row_values import join_transaction
 from socialcrawl.storage.queries.topic_counts import TopicCounts, count_on_topic
 
-# Ties in value go to the earlier pick, as everywhere.
+# Ties in value go to the earlier pick, as everywhere. What is counted, is counted for the rows that are shown only.
 TOP = """
-select coalesce('@' || a.username, a.platform_id) as account, a.platform_id as id,
-  o.value, o.occurrences, o.posts, p.act,
-  (select count(*) from post where author = o.node) as stored,
-  (select count(*) from hit join post on post.id = hit.post
-    where hit.campaign = o.campaign and post.author = o.node) as matching,
-  case when p.act in ('expand', 'walk') then (select count(*) from pick q
-    where q.campaign = p.campaign and q.act in ('expand', 'probe', 'walk') and q.n <= p.n) end as step
-from outcome o join pick p on p.campaign = o.campaign and p.n = o.n join account a on a.node = o.node
-where o.campaign = :campaign and o.value > 0 and p.act in ({acts}) and not (p.act = 'walk' and o.value < 1)
-order by o.value desc, o.n limit :most
+select best.account, best.id, best.value, best.occurrences, best.posts, best.act,
+  (select count(*) from post where author = best.node) as stored,
+  (select count(*) from post where author = best.node and exists (
+    select 1 from hit where hit.campaign = :campaign and hit.post = post.id)) as matching,
+  case when best.act in ('expand', 'walk') then (select count(*) from pick q
+    where q.campaign = :campaign and q.act in ('expand', 'probe', 'walk') and q.n <= best.n) end as step
+from (
+  select coalesce('@' || a.username, a.platform_id) as account, a.platform_id as id,
+    o.n, o.node, o.value, o.occurrences, o.posts, p.act
+  from outcome o join pick p on p.campaign = o.campaign and p.n = o.n join account a on a.node = o.node
+  where o.campaign = :campaign and o.value > 0 and p.act in ({acts}) and not (p.act = 'walk' and o.value < 1)
+  order by o.value desc, o.n limit :most) best
+order by best.value desc, best.n
 """
 SEEDS, DISCOVERED = "'seed', 'import'", "'expand', 'walk'"  # acts by which an account was read
 VALUES = """

@@ -36,11 +36,13 @@ class TopNetwork(NamedTuple):
         nodes: the accounts that mention another one of them or are mentioned, the most relevant first.
         edges: (place of who mentions, place of who is mentioned, link weight).
         alone: accounts of the same relevance or more that are left out, as no mention leads to them or from them.
+        cut: whether there are more mentions between the accounts, of a smaller link weight.
     """
 
     nodes: Sequence[NetworkNode]
     edges: Sequence[tuple[int, int, float]]
     alone: int
+    cut: bool = False
 
 
 def read_top_network(connection: Connection, campaign: int, most: int) -> TopNetwork:
@@ -52,10 +54,12 @@ def read_top_network(connection: Connection, campaign: int, most: int) -> TopNet
     if not rows:
         return TopNetwork([], [], 0)
     query = text(EDGES).bindparams(bindparam("numbers", expanding=True), bindparam("nodes", expanding=True))
-    among = {"numbers": [row.n for row in rows.values()], "nodes": list(rows), "campaign": campaign, "most": LINKS}
-    found = [tuple(row) for row in connection.execute(query, among)]
+    among = {"numbers": [row.n for row in rows.values()], "nodes": list(rows), "campaign": campaign, "most": LINKS + 1}
+    every = [tuple(row) for row in connection.execute(query, among)]
+    found = every[:LINKS]
     linked = {node for edge in found for node in edge[:2]}
     kept = sorted((row for row in rows.values() if row.node in linked), key=lambda row: (-row.value, row.n))
     place = {row.node: number for number, row in enumerate(kept)}
     nodes = [NetworkNode(row.name or "?", row.id, row.value, row.act in ("seed", "import")) for row in kept]
-    return TopNetwork(nodes, [(place[a], place[b], alpha) for a, b, alpha in found], len(rows) - len(kept))
+    edges = [(place[a], place[b], alpha) for a, b, alpha in found]
+    return TopNetwork(nodes, edges, len(rows) - len(kept), cut=len(every) > LINKS)

@@ -9,12 +9,11 @@ from sqlalchemy import Connection, text
 
 # What is no day is left out of the days: who imported a post claims when it was written.
 DAYS = """
-select substr(p.created_at, 1, 10) as day, count(*), count(r.node), count(p.repost_of)
-from hit h join post p on p.id = h.post left join (
-  select distinct o.node as node from outcome o join pick k on k.campaign = o.campaign and k.n = o.n
-  where o.campaign = :campaign and o.missing is null and o.node >= 0
-    and k.act in ('seed', 'expand', 'recrawl', 'walk', 'import')) r on r.node = p.author
-where h.campaign = :campaign group by 1 order by 1
+select substr(p.created_at, 1, 10) as day, count(*), count(case when p.author in (
+    select o.node from outcome o join pick k on k.campaign = o.campaign and k.n = o.n
+    where o.campaign = :campaign and o.missing is null and o.node >= 0
+      and k.act in ('seed', 'expand', 'recrawl', 'walk', 'import')) then 1 end), count(p.repost_of)
+from hit h join post p on p.id = h.post where h.campaign = :campaign group by 1 order by 1
 """
 AUTHORS = """
 select count(*), count(case when was_read = 1 then 1 end), count(case when was_read = 1 and posts = 1 then 1 end) from (

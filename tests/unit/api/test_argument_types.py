@@ -31,6 +31,9 @@ PAGE = CampaignPage("text", {}, lambda with_texts: "page")
         (lambda: sc.Graph.from_edges(5), r"from_edges\(edges=5\): give a list of \(source, target\)"),
         (lambda: sc.Graph.from_edges([("ann",)]), r"edge 1, \('ann',\): give \(source, target\)"),
         (lambda: sc.Graph.from_edges(["ab"]), r"edge 1, 'ab': give \(source, target\)"),
+        (lambda: sc.Graph.from_edges([("a", "b"), {"a", "c"}]), r"edge 2, \{.*\}: give \(source, target\)"),
+        (lambda: sc.Graph.from_edges([{"a": 1, "b": 2}]), r"edge 1, \{'a': 1, 'b': 2\}: give \(source, target\)"),
+        (lambda: sc.Graph.from_posts("posts.csv", iter(["sky"])), r"from_posts\(keywords=.*\): give a list of texts"),
         (lambda: sc.Graph.from_edges([("a", "b"), ("a", "b", "c")]), r"edge 2, \('a', 'b', 'c'\): give"),
         (lambda: sc.Graph.from_edges([("a", "b")], 5), r"from_edges\(values=5\): give a dict"),
         (lambda: sc.Graph.from_edges([("a", "b")], {"a": "x"}), r"from_edges\(values=\{'a': 'x'\}\): give a dict"),
@@ -48,3 +51,13 @@ def test_edges_may_come_from_an_iterator_and_values_from_numpy():
     np = pytest.importorskip("numpy")
     graph = sc.Graph.from_edges(((a, b) for a, b in [("a", "b"), ("b", "c")]), {"a": np.float32(2)})
     assert graph.known.beta.tolist() == [2.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("error", [TypeError, ValueError])
+def test_an_error_of_the_iterator_of_edges_reaches_the_caller(error):
+    def read():
+        yield ("a", "b")
+        raise error("line 2 of my file is broken")
+
+    with pytest.raises(error, match="line 2 of my file is broken"):
+        sc.Graph.from_edges(read())

@@ -142,6 +142,13 @@ def test_whatever_a_command_shows_of_names_texts_and_files_steers_no_terminal(ho
     assert (controls(got), controls(piped.stdout + piped.stderr)) == (set(), set())
 
 
+def test_the_names_of_campaign_files_of_a_folder_steer_no_terminal(tmp_path):
+    (tmp_path / f"{NAME}.toml").write_text('name = "a"\n[topic]\nkeywords = ["tea"]\n', "utf-8")
+    _, got = on_a_terminal("run", folder=tmp_path)
+    assert "In this folder: " + r"\x1b]0;owned" in " ".join(got.split())
+    assert controls(got + socialcrawl("run", folder=tmp_path).stderr) == set()
+
+
 def test_what_cannot_be_encoded_ends_no_command(hostile):
     half = b"\xff".decode(errors="surrogateescape")
     assert r"There is no database \udcff.db" in socialcrawl("sql", "--db", f"{half}.db", "select 1").stderr
@@ -174,24 +181,25 @@ def test_the_columns_of_a_table_stay_aligned_whatever_the_cells_hold():
     assert SHOWN * 2 in lines[4]
 
 
+@pytest.mark.parametrize(
+    ("terminal", "advice"), [(True, "widen the terminal"), (False, "set COLUMNS to a larger number")]
+)
 @pytest.mark.parametrize(("width", "shown"), [(26, 2), (33, 3), (60, 4)])
-def test_a_narrow_terminal_shows_the_first_columns_in_full_and_names_the_others(width, shown):
+def test_a_narrow_terminal_shows_the_first_columns_in_full_and_names_the_others(width, shown, terminal, advice):
     names = ["account", "relevance", "posts", "read"]
     table = Table(box=None, pad_edge=False)
     table.add_column(names[0], overflow="fold")
     for name in names[1:]:
         table.add_column(name, no_wrap=True)
     table.add_row("@somebody_with_a_long_name", "4.61", "37", "100")
-    console = Console(file=io.StringIO(), width=width)
+    console = Console(file=io.StringIO(), width=width, force_terminal=terminal, color_system=None)
     console.print(table)
     first, *lines = console.file.getvalue().splitlines()
     assert first.split() == names[:shown]
     folded = "".join(line[: first.index("relevance")].strip() for line in lines)
     assert folded.startswith("@somebody_with_a_long_name")
     text = " ".join(" ".join(lines).split())
-    assert text.partition("no room for: ")[2] == (
-        f"{', '.join(names[shown:])} (widen the terminal)" if shown < 4 else ""
-    )
+    assert text.partition("no room for: ")[2] == (f"{', '.join(names[shown:])} ({advice})" if shown < 4 else "")
 
 
 def test_a_title_is_not_folded_to_the_width_of_its_table():

@@ -34,6 +34,7 @@ from socialcrawl.render.html_elements import LONGEST, make_element, write_docume
 from socialcrawl.render.html_report import PageSource, make_page, make_sections
 from socialcrawl.render.methods_paragraph import CollectionFacts, list_unseen, write_methods
 from socialcrawl.render.network_layout import compute_layout
+from socialcrawl.storage.queries import top_network
 from socialcrawl.storage.queries.top_network import NetworkNode, TopNetwork
 from socialcrawl.storage.queries.topic_counts import TopicCounts, TopicText
 from socialcrawl.storage.queries.traces import CampaignTraces
@@ -318,13 +319,13 @@ def test_every_slot_of_the_template_of_the_methods_paragraph_is_filled(database,
         "AUTHORS": f"by {len(set(matches) & set(rows(database, f'select o.node {done}'))):,} accounts",
         "MISSING": f"{sum(gone.values()):,} accounts could not be read (",
         "REASONS": ", ".join(f"{gone[why]:,} {why}" for why in sorted(gone)),
-        "OPTED": f"opted out were skipped: {gone.get('opted-out', 0):,}, and",
-        "PROTECTED": f"and {gone.get('protected', 0):,} protected.",
+        "PROTECTED": f"Protected accounts were skipped: {gone.get('protected', 0):,}.",
         "COMPLETENESS": "The share of the topic that is held was not measured.",
         "SEED": f"Random seed {rows(database, 'select seed from campaign')[0][0]};",
         "PAPER": "doi:10.1145/2631775.2631795",
     }
-    elsewhere = {"LANGUAGES", "COST", "DATE"}  # none in this campaign, none of a mock, known to the reader alone
+    # None in this campaign, none of a mock, known to the reader alone, none on X.
+    elsewhere = {"LANGUAGES", "COST", "DATE", "OPTED"}
     slots = set(re.findall(r"HOW CHOSEN|\b[A-Z]{4,}\b", template)) - {"HOW", "CHOSEN"} | {"END"}
     assert slots == filled.keys() | elsewhere
     text = Page(plain).sections["methods"]
@@ -336,6 +337,10 @@ def test_every_slot_of_the_template_of_the_methods_paragraph_is_filled(database,
     [
         ({"keywords": ["sun"]}, ["as a whole word or phrase, in upper or lower case"]),
         ({"keywords": ["sol*"]}, ["(with * at its end: words that begin with it)"]),
+        (
+            {"keywords": ["すし"]},
+            ["In scripts that are written without spaces between words, parts of words match too."],
+        ),
         ({"patterns": ["su+n"]}, ["A post matches by a regular expression."]),
         ({"keywords": ["sun"], "languages": ["en", "de"]}, ["without a known language, count: en, de."]),
         ({"keywords": ["sun"], "from": "2025-01-01"}, ["Only posts written from 2025-01-01 (UTC)"]),
@@ -347,6 +352,7 @@ def test_the_methods_paragraph_says_which_posts_match(found, topic, said):
     told.__dict__ |= {**facts.__dict__, "settings": {"topic": topic}}
     text = write_methods(told, report.found, "1")
     assert all(part in text for part in said)
+    assert ("without spaces" in text) == ("すし" in topic.get("keywords", ()))
 
 
 @pytest.mark.parametrize(
@@ -407,9 +413,46 @@ def test_opt_outs_are_counted_and_their_neglect_is_said(found):
     report, facts = found
     told = CollectionFacts.__new__(CollectionFacts)
     told.__dict__ |= {**facts.__dict__, "gaps": {**facts.gaps, "missing": {"opted-out": 1_234, "protected": 2}}}
-    assert "opted out were skipped: 1,234, and 2 protected." in write_methods(told, report.found, "1")
+    sky = replace(report.found, platform="bluesky")
+    assert "opted out were skipped: 1,234, and 2 protected." in write_methods(told, sky, "1")
     told.honours = False
-    assert "were not honoured all the time (opt_outs = false)" in write_methods(told, report.found, "1")
+    assert "were not honoured all the time (opt_outs = false)" in write_methods(told, sky, "1")
+    on_x = write_methods(told, report.found, "1")
+    assert "Protected accounts were skipped: 2." in on_x
+    assert "had opted out" not in on_x, "on X, nobody can opt out"
+    assert "opt_outs" not in on_x
+
+
+@pytest.mark.parametrize(
+    ("base_url", "expected"),
+    [
+        ("http://localhost:1", [True, True, False]),
+        ("http://gateway.example", [False, False, True]),
+        ("https://api.x.com", [False, False, False]),
+        (None, [False, False, False]),
+    ],
+)
+def test_only_servers_on_this_machine_are_called_a_simulation(database, found, tmp_path, base_url, expected):
+    with closing(sqlite3.connect(database)) as old, closing(sqlite3.connect(tmp_path / "copy.db")) as new:
+        old.backup(new)
+        for table in ("campaign", "version"):
+            new.execute(f"update {table} set settings = json_set(settings, '$.source.base_url', ?)", (base_url,))
+        new.commit()
+    with opened(tmp_path / "copy.db") as connection:
+        said = write_methods(CollectionFacts(CampaignTraces(connection), found[0].found), found[0].found, "1")
+    parts = ("simulated platform (mock server)", "from a simulation of X", "went to another server than that of X")
+    assert [part in said for part in parts] == expected
+
+
+def test_kinds_that_do_not_collect_posts_are_not_called_a_focused_crawler(found):
+    report, facts = found
+    told = CollectionFacts.__new__(CollectionFacts)
+    for kind in BUILT_IN:
+        told.__dict__ |= {**facts.__dict__, "kind": kind}
+        said = write_methods(told, report.found, "1")
+        focused = kind in ("collect", "track")
+        assert ("We collected posts from" in said, "a focused crawler." in said) == (focused, focused), kind
+        assert ("The posts of" in said) == (kind != "refresh"), kind
 
 
 def test_papers_are_those_of_the_file_of_citations():
@@ -525,6 +568,16 @@ def test_a_campaign_that_has_found_nothing_yet_has_a_page_without_charts(found):
         replace(report, found=nothing, gained=None, baselines={}), facts, TopNetwork([], [], 0), [], "", False
     )
     assert not [tag for tag, _ in tags_of(source) if tag == "svg"]
+
+
+@pytest.mark.parametrize("spare", [0, 1, -1])
+def test_a_network_says_that_it_has_more_mentions_only_where_some_are_not_drawn(database, monkeypatch, spare):
+    with opened(database) as connection:
+        every = top_network.read_top_network(connection, 1, 150).edges
+    monkeypatch.setattr(top_network, "LINKS", len(every) + spare)
+    page = Page(page_of(database))
+    drawn = len(every) + min(spare, 0)
+    assert f"There are {'more than ' * (spare < 0)}{drawn:,} ordered pairs" in page.sections["network"]
 
 
 def test_the_python_interface_writes_the_same_page(database, tmp_path):

@@ -1,5 +1,6 @@
 """Whoever is forgotten is gone, from every table and from the file; the crawl goes on as if they had never answered."""
 
+import re
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -32,6 +33,7 @@ from socialcrawl.errors import StoreError
 from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.platforms.x.source import SEARCH
 from socialcrawl.storage.database.lease import Lease
+from socialcrawl.storage.erasure import targets
 from socialcrawl.storage.erasure.execution import erase
 from socialcrawl.storage.erasure.forgetting import forget
 from socialcrawl.storage.erasure.tombstones import find_forgotten
@@ -140,7 +142,12 @@ def test_a_dry_run_shows_every_row_that_is_stored_about_the_named_and_that_an_er
 
     with a_place(kind) as place:
         store, _ = crawled(place)
-        shown = forgotten(store, "1003", posts=["7-0"], dry=True).stored
+        mine, tables = node_of(store, "1003"), forgotten(store, "1003", posts=["7-0"], dry=True, shown=10_000).stored
+        shown = {name: table.rows for name, table in tables.items()}
+        assert all(table.total == len(table.rows) for table in tables.values())
+        assert {name: {*table.columns} for name, table in tables.items()} == {
+            name: {column for row in listed for column in row} for name, listed in shown.items()
+        }
         assert {"account", "post", "mention", "hit", "pick", "outcome", "link"} <= set(shown)
         before = {name: read_rows(metadata.tables[name]) for name in metadata.tables}
         forgotten(store, "1003", posts=["7-0"])
@@ -154,7 +161,6 @@ def test_a_dry_run_shows_every_row_that_is_stored_about_the_named_and_that_an_er
                 assert removed <= set(listed), name
             if name in ("post", "mention", "hit", "follow"):
                 assert removed == set(listed), name
-        mine = node_of(store, "1003") if node_of(store, "1003") is not None else shown["account"][0]["node"]
         assert [row["node"] for row in shown["account"]] == [mine]
         assert {row["node"] for name in ("pick", "outcome") for row in shown[name]} == {mine}
         close(store)
@@ -163,8 +169,36 @@ def test_a_dry_run_shows_every_row_that_is_stored_about_the_named_and_that_an_er
 def test_of_many_who_are_named_a_dry_run_shows_counts_only():
     with a_place("sqlite") as place:
         store, _ = crawled(place)
-        assert forgotten(store, *(str(1000 + i) for i in range(21)), dry=True).stored is None
-        assert forgotten(store, "@not_there", dry=True).stored == {}
+        assert forgotten(store, *(str(1000 + i) for i in range(21)), dry=True, shown=5).stored is None
+        assert forgotten(store, "@not_there", dry=True, shown=5).stored == {}
+        close(store)
+
+
+def test_a_dry_run_reads_no_more_rows_than_are_shown_and_counts_the_others():
+    with a_place("sqlite") as place:
+        store, _ = crawled(place)
+        every = forgotten(store, "1003", dry=True, shown=10_000).stored
+        assert every["post"].total > 1
+        first = forgotten(store, "1003", dry=True, shown=1).stored
+        assert {name: (table.total, table.columns, table.rows) for name, table in first.items()} == {
+            name: (table.total, table.columns, table.rows[:1]) for name, table in every.items()
+        }
+        assert forgotten(store, "1003", dry=True).stored is None, "nobody sees them"
+        close(store)
+
+
+def test_rows_of_picks_are_found_by_an_index():
+    with a_place("sqlite") as place:
+        store, _ = crawled(place)
+        asked = []
+        store.connection.connection.driver_connection.set_trace_callback(asked.append)
+        forgotten(store, "1003", dry=True, shown=5)
+        store.connection.connection.driver_connection.set_trace_callback(None)
+        targets.create_key_tables(store.connection)
+        for name in ("shadow", "outcome", "pick", "post", "mention"):
+            statement = next(one for one in asked if f" count({name}." in one)
+            plan = [row[-1] for row in store.connection.exec_driver_sql(f"explain query plan {statement}")]
+            assert not [line for line in plan if re.match(rf"SCAN {name}\b", line)], plan
         close(store)
 
 
