@@ -131,15 +131,15 @@ def describe_steering(given: CampaignReport) -> list[str]:
     if gained is None:
         return lines
     if given.baselines:
+        steps = f", {gained.drawn:,} of {pluralize(len(found.steps), 'step')} drawn" if gained.drawn else ""
         ends = {
-            f"{gained.estimator} (this campaign)": found.relevance,
+            f"{gained.estimator} (this campaign{steps})": found.relevance,
             **{name: float(curve[-1]) for name, curve in given.baselines.items()},
         }
-        lines = steering.describe_simulation(len(found.steps), ends)
+        lines = steering.describe_simulation(len(found.steps), ends, control=gained.control > 0)
     if gained.control or not lines:
-        lines += steering.describe_steering(gained, given.judgement)
-    if found.invented and not given.baselines and given.page:
-        lines.append(f"  {given.page}, which the demo wrote, compares them by simulation if all accounts could be read")
+        page = "" if found.missing else given.page  # the demo simulates only where all accounts can be read
+        lines += steering.describe_steering(gained, given.judgement, demo=found.invented, page=page)
     return lines
 
 

@@ -13,7 +13,7 @@ from socialcrawl.render.headline import describe_matches
 from socialcrawl.storage.queries.row_values import join_transaction
 from socialcrawl.storage.queries.summary import Summary
 from socialcrawl.storage.queries.topic_counts import count_unseen
-from socialcrawl.storage.queries.traces import CampaignTraces
+from socialcrawl.storage.queries.traces import CampaignTraces, find_drawn
 from socialcrawl.text.wording import pluralize
 
 
@@ -32,6 +32,7 @@ class CollectionFacts:
         rehearsed: whether it only ever asked another server than the platform's.
         honours: whether accounts that opt out were skipped all the time.
         judged: whether something else than keywords decides what is on topic.
+        drawn: how many steps read an account that was drawn for comparison.
     """
 
     def __init__(self, traces: CampaignTraces, found: Summary) -> None:
@@ -48,6 +49,7 @@ class CollectionFacts:
         had = [given.get("source") or {} for given in (stored.settings, *versions)]
         self.honours = all(source.get("opt_outs", True) for source in had)
         self.judged = any(own.get(key) for key in find_kind(self.kind).facts.files)
+        self.drawn = len(find_drawn(traces, found.name))
         with join_transaction(traces.connection):
             self.gaps: Mapping[str, Any] = count_gaps(traces.connection, stored.id, found.requests, found.platform)
             self.unseen = count_unseen(traces.connection, stored.id)
@@ -114,8 +116,8 @@ def _describe_choice(facts: CollectionFacts, found: Summary) -> Iterator[str]:
     if facts.kind != DEFAULT.name:
         yield f"It was a campaign of kind {facts.kind}, {find_kind(facts.kind).does}."
     elif "estimator" in crawl:
-        control = crawl.get("control") or 0.0
-        drawn = f"; {control:.0%} of the steps read an account that was drawn for comparison" if control else ""
+        steps = f"{facts.drawn:,} of the {pluralize(len(found.steps), 'step')}"
+        drawn = f"; {steps} read an account that was drawn for comparison" if facts.drawn else ""
         yield (
             "At each step it read the account with the highest score among those that had been mentioned so far "
             f"(estimator {crawl['estimator']}; after Gouriten, Maniu and Senellart, 2014){drawn}."

@@ -65,8 +65,8 @@ def test_the_demo_names_its_topic_compares_itself_writes_a_page_and_says_what_to
     assert f"socialcrawl explain demo.db @{best}" in said
     with opened(tmp_path / "demo.db") as connection:
         later = describe_steering(read_report(connection, None))
-    assert "Not measured" in later[0]
-    assert "demo-report.html, which the demo wrote, compares them by simulation" in later[-1]
+    assert "Simulated by `socialcrawl demo`: see demo-report.html" in later[0]
+    assert "socialcrawl demo --control 0.2" in later[-1]
     (tmp_path / "demo-report.html").rename(tmp_path / "moved.html")
     with opened(tmp_path / "demo.db") as connection:
         assert "report.html" not in "".join(describe_steering(read_report(connection, None)))

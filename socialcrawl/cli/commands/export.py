@@ -61,7 +61,7 @@ def _make_notes(traces: CampaignTraces, campaign: str | None) -> tuple[str, ...]
         campaign: the name of one; None: the newest.
     """
     gained = measure_steering(traces, campaign)
-    if gained is not None and gained.control:
+    if gained is not None and gained.chance is not None:
         return tuple(line.strip() for line in describe_gain(gained))
     sample = fold_sample(traces, campaign)
     said = [] if sample is None else list(explain_verdict(sample.seen.verdict))

@@ -25,6 +25,7 @@ from socialcrawl.campaign.policies import load_policy
 from socialcrawl.crawls.facts import BUILT_IN
 from socialcrawl.crawls.registry import find_kind
 from socialcrawl.crawls.track.report import RankedAccount, TrackReport, VisitYield
+from socialcrawl.engine.draws import STEERED, assign_arms
 from socialcrawl.errors import StoreError
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.render import report_charts
@@ -72,6 +73,13 @@ def page_of(database, **more):
 @pytest.fixture(scope="module")
 def plain(database):
     return page_of(database)
+
+
+def replace_facts(facts, **more):
+    """The facts with some of them changed."""
+    told = CollectionFacts.__new__(CollectionFacts)
+    told.__dict__ |= {**facts.__dict__, **more}
+    return told
 
 
 def count(text):
@@ -280,6 +288,9 @@ def test_the_methods_paragraph_has_the_counts_and_the_settings_no_secrets(databa
     assert "The share of the topic that is held was not measured." in text
     assert "Random seed" in text
     assert "`" not in text
+    drawn = int((assign_arms(found[1].seed, 0.5, 0, 60) != STEERED).sum())
+    assert f"2014); {drawn} of the 60 steps read an account that was drawn for comparison." in text
+    assert "drawn for comparison" not in write_methods(replace_facts(found[1], drawn=0), report.found, "1")
     assert "estimator nh-ne-sum" in text
     assert "Data come from a simulated platform (mock server), not from X; do not publish as observations." in text
     for secret in ("SOCIALCRAWL_TEST_TOKEN", "127.0.0.1", str(database)):
