@@ -47,13 +47,14 @@ class CampaignReport:
     Attributes:
         found: counts, best accounts, requests.
         billed: whether its server charges for what it returns.
-        judgement: which estimator guessed best; None where nobody looked on.
+        judgement: which estimator guessed best; None where there are no shadows.
         unread: the seeds that were named and could not be read, with why.
         known: what a campaign knows beside counts; None for one that collects.
         gained: what the estimator of one that collects gained; None elsewhere.
         baselines: float64[steps] by name: what other ways to choose accounts find, simulated where all posts are known.
         page: the name of the page that `demo` wrote beside the database; "" if there is none.
         gaps: what is not in the dataset and how much of it, beside accounts that could not be read; no zeros.
+        cut: accounts of which only the newest posts were read.
     """
 
     found: Summary
@@ -65,10 +66,18 @@ class CampaignReport:
     baselines: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     page: str = ""
     gaps: Sequence[tuple[str, str]] = ()
+    cut: int = 0
 
 
 ACCOUNT_COLUMNS = ("relevance", "occurrences", "matching", "share", "posts read", "step")
-SHARE_NOTE = "matching: stored posts of the account that match; share: of all its stored posts"
+COLUMN_NOTES = (
+    "relevance: grows with the occurrences, the first ones most; no share, so accounts that post much rank higher",
+    "occurrences: of the topic, in the posts read",
+    "matching: stored posts of the account that match",
+    "share: of all its stored posts, those that match",
+    "posts read: those that this campaign fetched from the account",
+    "step: the step that read it, counted from 1 after the seeds",
+)
 
 
 def read_report(
@@ -102,6 +111,7 @@ def read_report(
         measure_steering(traces, found.name),
         page=_find_page(connection) if found.invented else "",
         gaps=[(what, count) for what, count in gaps if count != "0"],
+        cut=facts.gaps["timelines_cut"],
     )
 
 
@@ -198,7 +208,7 @@ def show(console: Console, given: CampaignReport, png: Path | None = None) -> No
         console.print(Text("\n".join(["", *lines])))
     if found.on_topic.days:
         console.print()
-        console.print(block_charts.draw_days(found.on_topic, width))
+        console.print(block_charts.draw_days(found.on_topic, width, cut=given.cut))
     _show_known(console, given)
     console.print()
     console.print(_make_requests(found))
@@ -272,7 +282,7 @@ def _show_accounts(console: Console, given: CampaignReport) -> None:
     ):
         console.print()
         console.print(_make_accounts_table(title, rows, pages=find_platform_facts(found.platform).pages))
-    console.print(SHARE_NOTE, soft_wrap=True)
+    console.print("\n".join(COLUMN_NOTES), soft_wrap=True)
 
 
 def _make_accounts_table(title: str, rows: Sequence[Mapping[str, Any]], *, pages: bool) -> Table:

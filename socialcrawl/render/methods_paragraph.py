@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from socialcrawl.crawls.facts import DEFAULT
+from socialcrawl.crawls.facts import DEFAULT, SAMPLE
 from socialcrawl.crawls.registry import find_kind
 from socialcrawl.engine.model import Reason
 from socialcrawl.exporters.datasheet_facts import count_gaps, is_other_server, read_span, select_settings
@@ -15,6 +15,8 @@ from socialcrawl.storage.queries.summary import Summary
 from socialcrawl.storage.queries.topic_counts import count_unseen
 from socialcrawl.storage.queries.traces import CampaignTraces, find_drawn
 from socialcrawl.text.wording import pluralize
+
+SAMPLED = "is what socialcrawl audit estimates with the sample in the same database (add the share and its interval)"
 
 
 class CollectionFacts:
@@ -33,6 +35,7 @@ class CollectionFacts:
         honours: whether accounts that opt out were skipped all the time.
         judged: whether something else than keywords decides what is on topic.
         drawn: how many steps read an account that was drawn for comparison.
+        sample: the campaign of the database that samples the same topic, for an audit; "" if there is none.
     """
 
     def __init__(self, traces: CampaignTraces, found: Summary) -> None:
@@ -50,11 +53,23 @@ class CollectionFacts:
         self.honours = all(source.get("opt_outs", True) for source in had)
         self.judged = any(own.get(key) for key in find_kind(self.kind).facts.files)
         self.drawn = len(find_drawn(traces, found.name))
+        self.sample = _find_sample(traces, stored.platform, versions[-1])
         with join_transaction(traces.connection):
             self.gaps: Mapping[str, Any] = count_gaps(traces.connection, stored.id, found.requests, found.platform)
             self.unseen = count_unseen(traces.connection, stored.id)
             span = read_span(traces.connection, stored.id)
         self.began, self.ended = span["began"], span["ended"]
+
+
+def _find_sample(traces: CampaignTraces, platform: str, settings: Mapping[str, Any]) -> str:
+    """Return the newest campaign of the platform that samples the topic of these settings; "" if there is none."""
+    for name in reversed(traces.list_campaigns()):
+        other = traces.read_campaign(name)
+        latest = traces.read_versions(other)[-1].settings
+        same = other.platform == platform and latest.get("topic") == settings.get("topic")
+        if same and latest.get("kind") == SAMPLE.name:
+            return name
+    return ""
 
 
 def write_methods(facts: CollectionFacts, found: Summary, version: str) -> str:
@@ -93,7 +108,7 @@ def _describe_methods(facts: CollectionFacts, found: Summary, version: str) -> I
     )
     yield from (" ".join(text.split()) for text in (*chosen, kind.drawn) if text)
     if facts.kind == DEFAULT.name:
-        yield "The share of the topic that is held was not measured."
+        yield f"The share of the accounts on topic that is held {SAMPLED if facts.sample else 'was not measured'}."
     yield f"Random seed {facts.seed}; the command socialcrawl verify replays the decisions."
     if kind.paper:
         yield f"Method: {kind.paper}."
@@ -185,11 +200,17 @@ def list_unseen(facts: CollectionFacts, found: Summary) -> Sequence[tuple[str, s
     unread = max(0, found.known - counts.seeds - counts.discovered - sum(found.missing.values()))
     rows = (
         ("accounts known by a mention, and not read", unread),
-        ("authors of matching posts met only in a search, and not read", counts.unread_authors),
+        ("authors of matching posts that a search returned, and not read", counts.unread_authors),
         ("accounts read that returned no posts", empty),
         ("searches stopped before their last page", searches),
     )
-    return [*((what, f"{count:,}") for what, count in rows), ("share of the topic held", "not measured (see audit)")]
+    counted = [(what, f"{count:,}") for what, count in rows]
+    if counts.mentioned_authors:
+        counted[1] = (counted[1][0], f"{counted[1][1]} ({counts.mentioned_authors:,} of them also mentioned)")
+    share = "not measured: see docs/how-to/audit.md"
+    if facts.sample:
+        share = f"run socialcrawl audit with the file of the sample campaign {facts.sample}"
+    return [*counted, ("share of the accounts on topic that is held", share)]
 
 
 def _format_span(began: str | None, ended: str | None) -> str:

@@ -35,7 +35,7 @@ def make_estimators_table(found: Judgement) -> Group:
             _describe_verdict(one.than_chance),
             f"{found.picks:,}",
         ]
-        table.add_row(Text(one.estimator or "?"), "steered" if one.steered else "looked on", *rows)
+        table.add_row(Text(one.estimator or "?"), "steered" if one.steered else "shadow", *rows)
     if not found.picks:
         return Group(table, Text("no account is answered yet that all of them scored"))
     return Group(table, Text("\n".join(_describe_meaning(found))))
@@ -101,8 +101,8 @@ def _describe_missing(found: Steering, page: str, *, demo: bool) -> Iterator[str
     elif found.control:
         yield f"  to measure it: raise steps under [crawl], and run with --change; {drawn}"
     else:
-        yield f"  to measure it: set control = {CONTROL} under [crawl], raise steps if all are done, and run with --change"
-        yield f"  {drawn}"
+        done = "raise steps if all are done, and run with --change"
+        yield f"  to measure it: set control = {CONTROL} under [crawl], {done}; {drawn}"
 
 
 def _describe_answer(chance: ControlComparison, breadth: ControlComparison) -> list[str]:
@@ -186,7 +186,7 @@ def _advise(found: Steering, judgement: Judgement | None) -> Iterator[str]:
         elif not shadows:
             yield '  what to do: name others to compare, as shadows = ["lnh-sum", "opic", "nh-e-sum"] under [crawl]'
         else:
-            yield "  what to do: none that looked on is shown to order these accounts better; try other shadows"
+            yield "  what to do: no shadow is shown to order these accounts better; try others"
 
 
 def _find_best_shadow(judged: Sequence[EstimatorRank]) -> EstimatorRank | None:
