@@ -93,7 +93,10 @@ def export_data(
         write_json(orjson.dumps(sheet).decode())
         return
     for file in sheet["files"]:
-        write_line(f"{folder / file['name']}: {pluralize(file['rows'], 'row')}, {pluralize(file['bytes'], 'byte')}")
+        size = pluralize(file["rows"], "row")
+        if "links" in file:
+            size = f"{pluralize(file['accounts'], 'account')}, {pluralize(file['links'], 'link')}"
+        write_line(f"{folder / file['name']}: {size}, {pluralize(file['bytes'], 'byte')}")
     write_line(f"{folder / 'datasheet.md'} says how they came about")
     if not sheet["pseudonymised"] and {"csv", "jsonl", "parquet"} & set(wanted.formats):
         write_error("these files name people: see the notes on terms in the datasheet before you hand them on")
