@@ -355,4 +355,6 @@ def _describe_relevance(given: CampaignReport) -> Iterator[str]:
     """Yield what the steps of a campaign that collects found, beside its seeds."""
     found = given.found
     steps, seeds = pluralize(len(found.steps), "step"), pluralize(len(found.seeds), "seed")
-    yield f"{steps} after {seeds} found relevance {found.relevance:,.1f}; the seeds have {found.seed_relevance:,.1f}"
+    drawn = f" ({given.gained.drawn:,} of them drawn)" if given.gained is not None and given.gained.drawn else ""
+    said = f"{steps}{drawn} after {seeds} found relevance {found.relevance:,.1f}"
+    yield f"{said}; the seeds have {found.seed_relevance:,.1f}"

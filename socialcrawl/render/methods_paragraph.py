@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from socialcrawl.crawls.collect.estimators.registry import ESTIMATORS
 from socialcrawl.crawls.facts import DEFAULT, SAMPLE
 from socialcrawl.crawls.registry import find_kind
 from socialcrawl.engine.model import Reason
@@ -110,7 +111,7 @@ def _describe_methods(facts: CollectionFacts, found: Summary, version: str) -> I
     if facts.kind == DEFAULT.name:
         yield f"The share of the accounts on topic that is held {SAMPLED if facts.sample else 'was not measured'}."
     yield f"Random seed {facts.seed}; the command socialcrawl verify replays the decisions."
-    if kind.paper:
+    if kind.paper and not ESTIMATORS.is_added(facts.settings.get("crawl", {}).get("estimator", "")):
         yield f"Method: {kind.paper}."
 
 
@@ -135,10 +136,22 @@ def _describe_choice(facts: CollectionFacts, found: Summary) -> Iterator[str]:
         drawn = f"; {steps} read an account that was drawn for comparison" if facts.drawn else ""
         yield (
             "At each step it read the account with the highest score among those that had been mentioned so far "
-            f"(estimator {crawl['estimator']}; after Gouriten, Maniu and Senellart, 2014){drawn}."
+            f"(estimator {crawl['estimator']}; {_describe_source(crawl['estimator'])}){drawn}."
         )
     if pages := source.get("pages_per_user"):
         yield f"Of each account, at most {pluralize(pages, 'page')} of its newest posts were read."
+
+
+def _describe_source(estimator: str) -> str:
+    """Return whose an estimator is: that of the paper, of an installed package, or of code that only the reader has."""
+    if not ESTIMATORS.is_added(estimator):
+        return "after Gouriten, Maniu and Senellart, 2014"
+    package = ESTIMATORS.describe_package(estimator)
+    return (
+        f"package {package}, as installed when this was written"
+        if package
+        else "our own code: add its source and version"
+    )
 
 
 def _describe_matching(facts: CollectionFacts) -> Iterator[str]:

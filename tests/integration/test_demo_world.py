@@ -12,6 +12,7 @@ from x_crawls import TOPIC, campaign_of, crawl, posts, posts_file, rows
 
 from socialcrawl.cli.commands.demo import DemoOptions, run_demo
 from socialcrawl.cli.commands.demo_baselines import list_seeds, simulate_baselines
+from socialcrawl.engine.draws import STEERED, assign_arms
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.generators import generate
 from socialcrawl.mock.server import serve_in_thread
@@ -81,6 +82,14 @@ def test_the_demo_names_its_topic_compares_itself_writes_a_page_and_says_what_to
     (line,) = [line for line in said.splitlines() if line.startswith("from the same seeds")]
     assert line.endswith(f"breadth-first {others[0]:,.0f}, chance {others[1]:,.0f}")
     assert f"found relevance {own:,.0f} in 40 steps" in said
+
+
+def test_the_demo_with_drawn_steps_says_how_many_of_its_steps_they_are(tmp_path, monkeypatch):
+    said = " ".join(demo(tmp_path, monkeypatch, control=0.5).split())
+    drawn = int((assign_arms(OPTIONS["seed"], 0.5, 0, 40) != STEERED).sum())
+    assert f"(this campaign, {drawn} of 40 steps drawn)" in said
+    assert f"in 40 steps ({drawn} of them drawn)" in said
+    assert "it is measured with control" not in said, "control is set"
 
 
 def test_the_demo_for_scripts_has_the_baselines_and_with_missing_accounts_none(tmp_path, monkeypatch, capsys):

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import date
 from importlib.resources import files
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -38,6 +39,7 @@ from socialcrawl.render.network_layout import compute_layout
 from socialcrawl.storage.queries.top_network import NetworkNode, TopNetwork
 from socialcrawl.storage.queries.topic_counts import TopicCounts, TopicText
 from socialcrawl.storage.queries.traces import CampaignTraces
+from socialcrawl.system import plugins
 
 ROOT = Path(__file__).parents[3]
 TERMS = (ROOT / "docs" / "explanation" / "terms-and-ethics.md").read_text("utf-8")
@@ -496,6 +498,28 @@ def test_the_text_lists_what_is_not_in_the_dataset_without_zeros(found):
     said = console.file.getvalue()
     assert all(f"  {what}: {count}" in said for what, count in gaps.items())
     assert "not in this dataset:" in said
+
+
+@pytest.mark.parametrize(
+    ("estimator", "said"),
+    [
+        ("nearest", "(estimator nearest; package nearest-first 0.1, as installed when this was written)"),
+        (
+            "mine:NearestFirst",
+            "(estimator mine:NearestFirst; package nearest-first 0.1, as installed when this was written)",
+        ),
+        ("mine:Other", "(estimator mine:Other; our own code: add its source and version)"),
+    ],
+)
+def test_an_estimator_of_ones_own_is_not_said_to_be_that_of_the_paper(found, estimator, said, monkeypatch):
+    report, facts = found
+    dist = SimpleNamespace(name="nearest-first", version="0.1")
+    entry = SimpleNamespace(name="nearest", value="mine:NearestFirst", dist=dist)
+    monkeypatch.setattr(plugins, "_find_entries", lambda group: [entry])
+    crawl = {**facts.settings["crawl"], "estimator": estimator}
+    text = write_methods(replace_facts(facts, settings={**facts.settings, "crawl": crawl}), report.found, "1")
+    assert said in text
+    assert "Gouriten" not in text
 
 
 def test_opt_outs_are_counted_and_their_neglect_is_said(found):
