@@ -188,8 +188,8 @@ def _make_headline(page: PageSource) -> Iterator[ET.Element]:
 def _make_steering(page: PageSource) -> Iterator[ET.Element]:
     lines = describe_steering(page.report)
     heads = [line for line in lines if not line.startswith(" ")]
-    for line in heads:
-        said = line.removeprefix(steering.QUESTION).strip()
+    for place, line in enumerate(heads):  # the first one follows the title, which asks the question
+        said = line if place else line.removeprefix(steering.QUESTION).strip()
         yield make_element("p", f"{said[0].upper()}{said[1:]}", class_="verdict")
     others = [line.strip() for line in lines if line.startswith(" ")]
     yield make_element("ul", *(make_element("li", line) for line in others))

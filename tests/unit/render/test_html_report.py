@@ -281,6 +281,16 @@ def test_the_network_is_that_of_sql_and_says_how_many_accounts_are_left_out(data
     assert 0 < few < len(inside)
 
 
+def test_what_was_simulated_and_what_was_measured_are_two_answers_to_one_question(found):
+    report, facts = found
+    both = replace(report, baselines={"chance (simulated)": np.arange(60.0)})
+    source = PageSource(both, facts, TopNetwork([], [], 0), [], "", False)
+    (said,) = [one for name, one in make_sections(source) if name == "steering"]
+    first, second, *_ = ["".join(one.itertext()) for one in said.iter("p")]
+    assert first.startswith("Simulated on all posts of the demo")
+    assert second.startswith("Did steering beat chance? ")
+
+
 def test_the_accounts_listed_have_the_numbers_of_the_network(plain):
     page = Page(plain)
     numbers = {who: place for place, who, *_ in page.tables["accounts of the network"][1:]}
