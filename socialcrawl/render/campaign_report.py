@@ -150,6 +150,8 @@ def describe_steering(given: CampaignReport) -> list[str]:
     if gained.control or not lines:
         page = "" if found.missing else given.page  # the demo simulates only where all accounts can be read
         lines += steering.describe_steering(gained, given.judgement, demo=found.invented, page=page)
+        if gained.control and page and not given.baselines:
+            lines.append(f"  simulated by `socialcrawl demo`: see {page}")
     return lines
 
 

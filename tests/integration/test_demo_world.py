@@ -90,6 +90,8 @@ def test_the_demo_with_drawn_steps_says_how_many_of_its_steps_they_are(tmp_path,
     assert f"(this campaign, {drawn} of 40 steps drawn)" in said
     assert f"in 40 steps ({drawn} of them drawn)" in said
     assert "it is measured with control" not in said, "control is set"
+    with opened(tmp_path / "demo.db") as connection:
+        assert describe_steering(read_report(connection, None))[-1].endswith("see demo-report.html")
 
 
 def test_the_demo_for_scripts_has_the_baselines_and_with_missing_accounts_none(tmp_path, monkeypatch, capsys):
