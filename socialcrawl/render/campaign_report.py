@@ -71,7 +71,7 @@ class CampaignReport:
 
 ACCOUNT_COLUMNS = ("relevance", "occurrences", "matching", "share", "posts read", "step")
 COLUMN_NOTES = (
-    "relevance: grows with the occurrences, the first ones most; no share, so accounts that post much rank higher",
+    "relevance: grows with the occurrences, the first ones most; it is no share",
     "occurrences: of the topic, in the posts read",
     "matching: stored posts of the account that match",
     "share: of all its stored posts, those that match",
@@ -284,7 +284,7 @@ def _show_accounts(console: Console, given: CampaignReport) -> None:
     ):
         console.print()
         console.print(_make_accounts_table(title, rows, pages=find_platform_facts(found.platform).pages))
-    console.print("\n".join(COLUMN_NOTES), soft_wrap=True)
+    console.print("\n".join(COLUMN_NOTES))
 
 
 def _make_accounts_table(title: str, rows: Sequence[Mapping[str, Any]], *, pages: bool) -> Table:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from socialcrawl.crawls.collect.estimators.registry import ESTIMATORS
-from socialcrawl.crawls.facts import DEFAULT, SAMPLE
+from socialcrawl.crawls.facts import BUILT_IN, DEFAULT
 from socialcrawl.crawls.registry import find_kind
 from socialcrawl.engine.model import Reason
 from socialcrawl.exporters.datasheet_facts import count_gaps, is_other_server, read_span, select_settings
@@ -68,7 +68,8 @@ def _find_sample(traces: CampaignTraces, platform: str, settings: Mapping[str, A
         other = traces.read_campaign(name)
         latest = traces.read_versions(other)[-1].settings
         same = other.platform == platform and latest.get("topic") == settings.get("topic")
-        if same and latest.get("kind") == SAMPLE.name:
+        kind = latest.get("kind", DEFAULT.name)
+        if same and kind in BUILT_IN and find_kind(kind).sample:
             return name
     return ""
 
