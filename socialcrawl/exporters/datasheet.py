@@ -45,6 +45,13 @@ return and are no number) have an apostrophe before them (`--safe-csv`). Other f
 READ_CSV = """\
 Read all columns of the CSV files as text (in pandas `dtype=str, keep_default_na=False`): programs that guess the types
 of columns round ids of 16 digits and more, and take names such as NA for nothing."""
+READ_NETWORK = """\
+In the network (.gexf, .graphml) nodes are accounts. `collected` says whether their posts were read, `relevance` is
+1 + ln(occurrences of the topic in the posts read), or 0 without any. The older names are `asked` (a step chose the
+account, even if it could not be read) and `value` (relevance). Edges lead from authors to the accounts that they
+mention: `weight` is the number of posts that do, `alpha` the link weight, 1 + ln(occurrences of the topic in these
+posts), or 0 without any. In the network of a refreshed dataset, `asked` says which accounts were tested, `value` is 1
+for active ones, and weights are those of the dataset."""
 READ_LINES = """\
 In the JSON lines files ids are texts. Keep them so (in pandas `read_json(..., lines=True, dtype=False)`), and let
 programs look at all rows before they decide on types (in polars `infer_schema_length=None`, in DuckDB
@@ -89,8 +96,8 @@ def _render_lines(sheet: Mapping[str, Any]) -> Iterator[str]:
 def _render_reading(names: Sequence[str]) -> Iterator[str]:
     """Yield how to read the files so that no digit of an id is lost."""
     yield TYPED
-    for ending, said in ((".csv", READ_CSV), (".jsonl", READ_LINES)):
-        if any(name.endswith(ending) for name in names):
+    for endings, said in ((".csv", READ_CSV), (".jsonl", READ_LINES), ((".gexf", ".graphml"), READ_NETWORK)):
+        if any(name.endswith(endings) for name in names):
             yield said
 
 

@@ -60,7 +60,7 @@ def _find_person(choice: ExportSelection, node: Node) -> Person:
 
 
 def read_shadows(choice: ExportSelection) -> Iterator[Row]:
-    """Yield what estimators that looked on thought of the picks."""
+    """Yield the scores of the picks by shadows."""
     query = select(campaigns.c.name, shadow.c.n, shadow.c.estimator, shadow.c.score)
     ours = query.join(campaigns, campaigns.c.id == shadow.c.campaign).where(shadow.c.campaign.in_(choice.numbers))
     order = shadow.c.campaign, shadow.c.n, choice.order_by_text(shadow.c.estimator)

@@ -49,6 +49,7 @@ class ExportOptions:
         active: whether only those are exported that the campaign has found active.
         safe_csv: whether texts in CSV that spreadsheets would take for formulas begin with `'`.
         notes: what the datasheet says of the campaign besides, sentences.
+        on_topic: whether the network has only mentions in matching posts, and the accounts at their ends.
     """
 
     campaign: str | None = None
@@ -59,6 +60,7 @@ class ExportOptions:
     active: bool = False
     safe_csv: bool = False
     notes: tuple[str, ...] = ()
+    on_topic: bool = False
 
 
 def export(
@@ -123,6 +125,8 @@ def _check_options(wanted: ExportOptions) -> None:
     if wanted.active and (wanted.whole or "warc" in wanted.formats):
         other = "--all" if wanted.whole else "the format warc"
         raise SettingsError(f"--only-active is the dataset of one campaign, without the rest: leave it or {other} out.")
+    if wanted.on_topic and not any(name in wanted.formats for name in mention_network.FORMS):
+        raise SettingsError("--only-on-topic is for the network: add --format gexf or graphml, or remove it.")
     if wanted.safe_csv and "csv" not in wanted.formats:
         raise SettingsError("--safe-csv is for CSV files: add --format csv, or remove it.")
     if "parquet" in wanted.formats:
@@ -133,8 +137,8 @@ def _check_options(wanted: ExportOptions) -> None:
 
 def _write_files(
     choice: ExportSelection, to: Path, wanted: ExportOptions, hiding: Pseudonymizer | None, watch: Watch
-) -> Iterator[tuple[str, tuple[str, int]]]:
-    """Write the files, as (name, (what it is, its rows))."""
+) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Write the files, as (name, (what it is, its rows, and of a network its accounts and links))."""
     formats, makers = wanted.formats, WRITERS | ({"csv": SafeCsvWriter} if wanted.safe_csv else {})
     for sheet in SHEETS:
         names = [f"{sheet.name}.{name}" for name in WRITERS if name in formats]
@@ -147,10 +151,16 @@ def _write_files(
                 yield ids, (f"ids of {sheet.name}, one a line", listed)
     if drawn := {name: to / f"mentions.{name}" for name in mention_network.FORMS if name in formats}:
         watch("network", 0)
-        nodes, edges = mention_network.write_network(choice, drawn, hiding.pseudonyms if hiding else None)
+        if wanted.on_topic and choice.refreshes:
+            raise SettingsError(
+                f"The campaign {choice.name!r} refreshes a dataset without a topic: remove --only-on-topic."
+            )
+        names_hidden = hiding.pseudonyms if hiding else None
+        nodes, edges = mention_network.write_network(choice, drawn, names_hidden, on_topic=wanted.on_topic)
         what = "mention network" if not choice.refreshes else "refreshed dataset" if choice.active else "old dataset"
         about = f"the {what}; rows: its {pluralize(nodes, 'node')} and {pluralize(edges, 'edge')}"
-        yield from ((path.name, (about, nodes + edges)) for path in drawn.values())
+        about += ", of mentions in matching posts" if wanted.on_topic else ""
+        yield from ((path.name, (about, nodes + edges, nodes, edges)) for path in drawn.values())
     if "warc" in formats:
         watch("original answers", 0)
         yield ARCHIVE, ("the original answers", warc.write_archive(choice, to / ARCHIVE))
@@ -181,10 +191,12 @@ def _write_table(
     return count, listing.count if listing else 0
 
 
-def _describe_file(path: Path, about: str, rows: int) -> dict[str, Any]:
+def _describe_file(path: Path, about: str, rows: int, *network: int) -> dict[str, Any]:
+    """Return what a datasheet says of a file; `network`: its accounts and links, of a network."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"about": about, "rows": rows, "bytes": path.stat().st_size, "sha256": digest}
+    counts = dict(zip(("accounts", "links"), network, strict=False))
+    return {"about": about, "rows": rows, **counts, "bytes": path.stat().st_size, "sha256": digest}
 
 
 def make_datasheet(

@@ -3,7 +3,8 @@
 Nodes are accounts, edges lead from authors to those whom they mention: `weight` is the number of posts that do, `alpha`
 the weight of the link in the campaign's graph (1 + ln of the occurrences in these posts, section 2.3), where the author
 was asked. Self-links are left out, as in the graph. Of a campaign that refreshes an old dataset the links are those of
-the dataset: `weight` and `alpha` are what it says.
+the dataset: `weight` and `alpha` are what it says. Nodes have the names of the glossary, `collected` and `relevance`,
+beside the older `asked` and `value`.
 """
 
 import re
@@ -27,7 +28,7 @@ from account a join export_account e on e.node = a.node
 left join (select node, max(n) as n from pick where campaign = :campaign and act in ({acts})
   group by node) k on k.node = a.node
 left join outcome o on o.campaign = :campaign and o.n = k.n
-order by a.node
+{only}order by a.node
 """
 EDGES = """
 select e.source, e.target, e.posts, l.alpha from (
@@ -40,8 +41,10 @@ left join (
   from link l join pick k on k.campaign = l.campaign and k.n = l.n
   where l.campaign = :campaign and k.node >= 0 group by k.node, l.node) l
   on l.source = e.source and l.target = e.target
-order by e.source, e.target
+{only}order by e.source, e.target
 """
+ON_TOPIC = EDGES.format(only="where l.alpha > 0\n")  # mentions in matching posts
+AT_ENDS = "where a.node in (select source from ({0}) x union select target from ({0}) y)\n"
 READ, TESTED = "'seed', 'expand', 'walk', 'import'", "'probe'"  # acts that say what is known of a node
 # The network of a campaign that refreshes an old dataset.
 OLD_EDGES = """
@@ -51,7 +54,10 @@ join export_account a on a.node = k.node join export_account b on b.node = l.nod
 where l.campaign = :campaign and k.act = 'import' and k.node <> l.node group by k.node, l.node
 order by k.node, l.node
 """
-ATTRIBUTES = (("asked", "boolean"), ("value", "double"), ("occurrences", "long"), ("missing", "string"))
+ATTRIBUTES = (
+    ("asked", "boolean"), ("value", "double"), ("occurrences", "long"), ("missing", "string"),
+    ("collected", "boolean"), ("relevance", "double"),
+)  # fmt: skip
 GEXF_HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 <gexf xmlns="http://www.gexf.net/1.2draft" version="1.2">
 <graph mode="static" defaultedgetype="directed">
@@ -64,7 +70,11 @@ GRAPHML_HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 class Vertex(NamedTuple):
-    """A node of the network; `missing` says why its posts could not be read, None where they could or nobody asked."""
+    """A node of the network.
+
+    `missing` says why its posts could not be read, None where they could or nobody asked. `collected` and `relevance`
+    are None in an old dataset, whose accounts are tested.
+    """
 
     key: int
     label: str
@@ -72,6 +82,8 @@ class Vertex(NamedTuple):
     value: float | None
     occurrences: int | None
     missing: str | None
+    collected: bool | None = None
+    relevance: float | None = None
 
 
 class Edge(NamedTuple):
@@ -88,20 +100,28 @@ class Edge(NamedTuple):
         return self.alpha if self.posts is None else self.posts
 
 
-def read_vertices(choice: ExportSelection, pseudonyms: Pseudonyms | None) -> Iterator[Vertex]:
-    """Yield the nodes, in the order of their numbers in the database."""
-    for row in _stream_rows(choice, NODES.format(acts=TESTED if choice.refreshes else READ)):
+def read_vertices(
+    choice: ExportSelection, pseudonyms: Pseudonyms | None, *, on_topic: bool = False
+) -> Iterator[Vertex]:
+    """Yield the nodes, in the order of their numbers in the database; `on_topic`: those of `read_edges` only."""
+    old = choice.refreshes
+    for row in _stream_rows(
+        choice, NODES.format(acts=TESTED if old else READ, only=AT_ENDS.format(ON_TOPIC) if on_topic else "")
+    ):
         who = Person(row.platform_id, row.username)
         key, label = row.node, who.display_name
         missing = (row.missing or "").partition(":")[0] or None  # whose double it is says the table of picks
         if pseudonyms is not None:
             key, label = pseudonyms.name_node(key), pseudonyms.name_person(who)
-        yield Vertex(key, label or str(key), row.asked is not None, row.value, row.occurrences, missing)
+        asked = row.asked is not None
+        new = () if old else (asked and row.value is not None, row.value)
+        yield Vertex(key, label or str(key), asked, row.value, row.occurrences, missing, *new)
 
 
-def read_edges(choice: ExportSelection, pseudonyms: Pseudonyms | None) -> Iterator[Edge]:
-    """Yield the links, by the numbers of their ends."""
-    for row in _stream_rows(choice, OLD_EDGES if choice.refreshes else EDGES):
+def read_edges(choice: ExportSelection, pseudonyms: Pseudonyms | None, *, on_topic: bool = False) -> Iterator[Edge]:
+    """Yield the links, by the numbers of their ends; `on_topic`: those in matching posts only."""
+    sql = OLD_EDGES if choice.refreshes else ON_TOPIC if on_topic else EDGES.format(only="")
+    for row in _stream_rows(choice, sql):
         ends = (row.source, row.target)
         if pseudonyms is not None:
             ends = (pseudonyms.name_node(row.source), pseudonyms.name_node(row.target))
@@ -210,20 +230,29 @@ OLD_FORMS: dict[str, Callable[[TextIO], Form]] = {**FORMS, "graphml": OldGraphMl
 """The same, of an old dataset."""
 
 
-def write_network(choice: ExportSelection, files: dict[str, Path], pseudonyms: Pseudonyms | None) -> tuple[int, int]:
-    """Write the network into these files, by form; the numbers of nodes and edges."""
+def write_network(
+    choice: ExportSelection, files: dict[str, Path], pseudonyms: Pseudonyms | None, *, on_topic: bool = False
+) -> tuple[int, int]:
+    """Write the network into these files, by form; the numbers of nodes and edges.
+
+    Args:
+        choice: the campaign.
+        files: where, by form.
+        pseudonyms: None: people are named.
+        on_topic: whether only mentions in matching posts are written, and the accounts at their ends.
+    """
     with ExitStack() as stack:
         opened = {form: stack.enter_context(path.open("w", encoding="utf-8")) for form, path in files.items()}
         forms = OLD_FORMS if choice.refreshes else FORMS
         made = [forms[form](file) for form, file in opened.items()]
         nodes = links = 0
-        for vertex in read_vertices(choice, pseudonyms):
+        for vertex in read_vertices(choice, pseudonyms, on_topic=on_topic):
             nodes += 1
             for form in made:
                 form.write_vertex(vertex)
         for form in made:
             form.end_vertices()
-        for edge in read_edges(choice, pseudonyms):
+        for edge in read_edges(choice, pseudonyms, on_topic=on_topic):
             links += 1
             for form in made:
                 form.write_edge(edge)

@@ -22,10 +22,16 @@ def draw_curve(values: NDArray[np.float64], width: int = 60, height: int = 8) ->
     return _draw_bars(curve[places], f"{curve[-1]:,.0f}", ("0", right), height)
 
 
-def draw_days(counts: TopicCounts, width: int = 60, height: int = 5) -> Text:
+def draw_days(counts: TopicCounts, width: int = 60, height: int = 5, cut: int = 0) -> Text:
     """Return the matching posts per day (or span of days) in block letters, at most `width` by `height`.
 
-    Only posts of accounts read are drawn; a last line says how many others a search found.
+    Only posts of accounts read are drawn; lines below say how many others a search found, and which days lack posts.
+
+    Args:
+        counts: the posts.
+        width: of the chart, in characters.
+        height: of the chart, in lines.
+        cut: accounts of which only the newest posts were read.
     """
     length, spans = counts.fill_days(width)
     posts = np.array([count for _, count in spans], np.float64)
@@ -33,9 +39,10 @@ def draw_days(counts: TopicCounts, width: int = 60, height: int = 5) -> Text:
     each = "per day" if length == 1 else f"per {length:,} days"
     title = f"matching posts of accounts read, {each} (UTC), {pluralize(int(posts.max()), 'post')} at most"
     ends = (f"{spans[0][0]}", f"{counts.days[-1][0]}")
-    left_out = describe_left_out(counts)
-    below = f"\n{left_out}" if left_out else ""
-    return Text(f"{title}\n{_draw_bars(wide, f'{posts.max():,.0f}', ends, height).plain}{below}", no_wrap=True)
+    chart = Text(f"{title}\n{_draw_bars(wide, f'{posts.max():,.0f}', ends, height).plain}", no_wrap=True)
+    for line in filter(None, (describe_left_out(counts), describe_cut(cut))):
+        chart.append(f"\n{line}")
+    return chart
 
 
 def describe_left_out(counts: TopicCounts) -> str:
@@ -44,6 +51,13 @@ def describe_left_out(counts: TopicCounts) -> str:
         return ""
     more, are = pluralize(counts.unread_posts, "more post"), "is" if counts.unread_posts == 1 else "are"
     return f"{more}, found only by a search, {are} not shown"
+
+
+def describe_cut(accounts: int) -> str:
+    """Return that early days lack posts of accounts of which only the newest posts were read; "" for no accounts."""
+    if not accounts:
+        return ""
+    return f"Of {pluralize(accounts, 'account')} only the newest posts were read, so early days are counted too low."
 
 
 def _draw_bars(values: NDArray[np.float64], top: str, ends: tuple[str, str], height: int) -> Text:

@@ -48,7 +48,7 @@ class CampaignReport:
     Attributes:
         found: counts, best accounts, requests.
         billed: whether its server charges for what it returns.
-        judgement: which estimator guessed best; None where nobody looked on.
+        judgement: which estimator guessed best; None where there are no shadows.
         unread: the seeds that were named and could not be read, with why.
         known: what a campaign knows beside counts; None for one that collects.
         gained: what the estimator of one that collects gained; None elsewhere.
@@ -56,6 +56,7 @@ class CampaignReport:
         page: the name of the page that `demo` wrote beside the database; "" if there is none.
         gaps: what is not in the dataset and how much of it, beside accounts that could not be read; no zeros.
         facts: how the campaign came about; a page shows it.
+        cut: accounts of which only the newest posts were read.
     """
 
     found: Summary
@@ -68,10 +69,18 @@ class CampaignReport:
     page: str = ""
     gaps: Sequence[tuple[str, str]] = ()
     facts: CollectionFacts | None = None
+    cut: int = 0
 
 
 ACCOUNT_COLUMNS = ("relevance", "occurrences", "matching", "share", "posts read", "step")
-SHARE_NOTE = "matching: stored posts of the account that match; share: of all its stored posts"
+COLUMN_NOTES = (
+    "relevance: grows with the occurrences, the first ones most; it is no share",
+    "occurrences: of the topic, in the posts read",
+    "matching: stored posts of the account that match",
+    "share: of all its stored posts, those that match",
+    "posts read: those that this campaign fetched from the account",
+    "step: the step that read it, counted from 1 after the seeds",
+)
 
 
 def read_report(
@@ -106,6 +115,7 @@ def read_report(
         page=_find_page(connection) if found.invented else "",
         gaps=[(what, count) for what, count in gaps if count != "0"],
         facts=facts,
+        cut=facts.gaps["timelines_cut"],
     )
 
 
@@ -133,15 +143,17 @@ def describe_steering(given: CampaignReport) -> list[str]:
     if gained is None:
         return lines
     if given.baselines:
+        steps = f", {gained.drawn:,} of {pluralize(len(found.steps), 'step')} drawn" if gained.drawn else ""
         ends = {
-            f"{gained.estimator} (this campaign)": found.relevance,
+            f"{gained.estimator} (this campaign{steps})": found.relevance,
             **{name: float(curve[-1]) for name, curve in given.baselines.items()},
         }
-        lines = steering.describe_simulation(len(found.steps), ends)
+        lines = steering.describe_simulation(len(found.steps), ends, control=gained.control > 0)
     if gained.control or not lines:
-        lines += steering.describe_steering(gained, given.judgement)
-    if found.invented and not given.baselines and given.page:
-        lines.append(f"  {given.page}, which the demo wrote, compares them by simulation if all accounts could be read")
+        page = "" if found.missing else given.page  # the demo simulates only where all accounts can be read
+        lines += steering.describe_steering(gained, given.judgement, demo=found.invented, page=page)
+        if gained.control and page and not given.baselines:
+            lines.append(f"  simulated by `socialcrawl demo`: see {page}")
     return lines
 
 
@@ -200,7 +212,7 @@ def show(console: Console, given: CampaignReport, png: Path | None = None) -> No
         console.print(Text("\n".join(["", *lines])))
     if found.on_topic.days:
         console.print()
-        console.print(block_charts.draw_days(found.on_topic, width))
+        console.print(block_charts.draw_days(found.on_topic, width, cut=given.cut))
     _show_known(console, given)
     console.print()
     console.print(_make_requests(found))
@@ -274,7 +286,7 @@ def _show_accounts(console: Console, given: CampaignReport) -> None:
     ):
         console.print()
         console.print(_make_accounts_table(title, rows, pages=find_platform_facts(found.platform).pages))
-    console.print(SHARE_NOTE, soft_wrap=True)
+    console.print("\n".join(COLUMN_NOTES))
 
 
 def _make_accounts_table(title: str, rows: Sequence[Mapping[str, Any]], *, pages: bool) -> Table:
@@ -347,4 +359,6 @@ def _describe_relevance(given: CampaignReport) -> Iterator[str]:
     """Yield what the steps of a campaign that collects found, beside its seeds."""
     found = given.found
     steps, seeds = pluralize(len(found.steps), "step"), pluralize(len(found.seeds), "seed")
-    yield f"{steps} after {seeds} found relevance {found.relevance:,.1f}; the seeds have {found.seed_relevance:,.1f}"
+    drawn = f" ({given.gained.drawn:,} of them drawn)" if given.gained is not None and given.gained.drawn else ""
+    said = f"{steps}{drawn} after {seeds} found relevance {found.relevance:,.1f}"
+    yield f"{said}; the seeds have {found.seed_relevance:,.1f}"

@@ -35,7 +35,7 @@ def show_trace(console: Console, trace: AccountTrace) -> None:
         console.print(kind.unasked)
         return
     table = Table(box=None, pad_edge=False)
-    for name in ("decision", "act", "answered (UTC)", "found", "posts", "matches"):
+    for name in ("decision", "act", "answered (UTC)", "found", "posts", "occurrences"):
         table.add_column(name, justify="left" if name in ("act", "answered (UTC)", "found") else "right", no_wrap=True)
     for ask in trace.asks:
         at = ask.at[:16].replace("T", " ") if ask.at else "not yet"
@@ -186,8 +186,8 @@ def _format_visits(explanation: Explanation) -> Iterator[str]:
         elif ask.at is not None and ask.act == Act.RESOLVE:
             found = "found"
         elif ask.at is not None:
-            matches = pluralize(ask.occurrences or 0, "match", "matches")
-            found = f"relevance {format_number(ask.value or 0.0)} ({matches} in {pluralize(ask.posts or 0, 'post')})"
+            count = f"{pluralize(ask.occurrences or 0, 'occurrence')} in {pluralize(ask.posts or 0, 'post')}"
+            found = f"relevance {format_number(ask.value or 0.0)} ({count})"
         score = f", score {format_number(ask.score)}" if ask.act == Act.EXPAND else ""
         yield f"decision {ask.n:,}: {act.get(ask.act, 'read')}{score}; {ask.at or 'since'}: {found}"
 

@@ -52,7 +52,8 @@ def describe_matches(counts: TopicCounts) -> str:
     said = f"{pluralize(counts.posts, 'post')} by {pluralize(counts.authors, 'account')}"
     if counts.unread_posts:
         said = f"{pluralize(counts.posts, 'post')}: {read:,} by {pluralize(authors, 'account')} read, "
-        said += f"{counts.unread_posts:,} by {pluralize(counts.unread_authors, 'account')} met only in a search"
+        unread = pluralize(counts.unread_authors, "account")
+        said += f"{counts.unread_posts:,} by {unread} not read, which a search returned"
     if counts.posts:
         said += f"; {'1 is a repost' if counts.reposts == 1 else f'{counts.reposts:,} are reposts'}"
     return said

@@ -18,9 +18,10 @@ from socialcrawl.errors import StoreError
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.render import report_charts, steering
-from socialcrawl.render.block_charts import choose_points, describe_left_out
+from socialcrawl.render.block_charts import choose_points, describe_cut, describe_left_out
 from socialcrawl.render.campaign_report import (
     ACCOUNT_COLUMNS,
+    COLUMN_NOTES,
     CampaignReport,
     describe_steering,
     format_account,
@@ -186,8 +187,8 @@ def _make_headline(page: PageSource) -> Iterator[ET.Element]:
 def _make_steering(page: PageSource) -> Iterator[ET.Element]:
     lines = describe_steering(page.report)
     heads = [line for line in lines if not line.startswith(" ")]
-    for line in heads:
-        said = line.removeprefix(steering.QUESTION).strip()
+    for place, line in enumerate(heads):  # the first one follows the title, which asks the question
+        said = line if place else line.removeprefix(steering.QUESTION).strip()
         yield make_element("p", f"{said[0].upper()}{said[1:]}", class_="verdict")
     others = [line.strip() for line in lines if line.startswith(" ")]
     yield make_element("ul", *(make_element("li", line) for line in others))
@@ -205,9 +206,7 @@ def _make_days(page: PageSource) -> Iterator[ET.Element]:
     said = [f"Matching posts of the accounts read, by the day on which they were written (UTC), per {each}."]
     if left_out := describe_left_out(counts):
         said.append(f"{left_out}: a search returns the newest posts, which would make the last days look busy.")
-    if cut := page.facts.gaps["timelines_cut"]:
-        early = f"Of {pluralize(cut, 'account')} only the newest posts were read, so early days are counted too low."
-        said.append(early)
+    said += filter(None, [describe_cut(page.facts.gaps["timelines_cut"])])
     yield _make_figure(report_charts.draw_days(counts), " ".join(said), make_details("The numbers", table))
 
 
@@ -232,14 +231,13 @@ def _make_curve(page: PageSource) -> Iterator[ET.Element]:
 def _make_network(page: PageSource) -> Iterator[ET.Element]:
     network, counts = page.network, page.report.found.on_topic
     total = max(len(network.nodes), counts.seeds_on_topic + counts.discovered_on_topic)
-    left_out = total - len(network.nodes)
+    matching = sum(weight > 0 for _, _, weight in network.edges)
     said = (
         f"Mentions between {len(network.nodes):,} of the {total:,} accounts on topic that were read, the most relevant "
-        f"first. {left_out:,} are left out: less relevant ones, and {network.alone:,} that no mention joins "
-        "to the others; of equally relevant ones, those read first stay. Squares are seeds. A line joins two accounts "
-        "of which one mentions the other; its direction is not drawn. There are "
-        f"{_count_pairs(network)}. Numbers are those of the table below. A force layout placed the dots: distances are "
-        "no measure."
+        f"first. {_describe_left_out(network, total)}Squares are seeds. A line joins two accounts of which one "
+        "mentions the other in any of its posts; its direction is not drawn. There are "
+        f"{_count_pairs(network)}; in matching posts, {matching:,} of them. Numbers are those of the tables below. A "
+        "force layout placed the dots: distances are no measure."
     )
     out, into = ([0] * len(network.nodes) for _ in range(2))
     for a, b, _ in network.edges:
@@ -255,6 +253,16 @@ def _make_network(page: PageSource) -> Iterator[ET.Element]:
     yield _make_figure(report_charts.draw_network(network), said, make_details("The accounts", table))
 
 
+def _describe_left_out(network: TopNetwork, total: int) -> str:
+    """Return how many of `total` accounts on topic a network leaves out, as a sentence; "" for none."""
+    less = total - len(network.nodes) - network.alone
+    parts = [
+        *([f"{less:,} less relevant (of equally relevant ones, those read first stay)"] if less > 0 else []),
+        *([f"{network.alone:,} that no mention joins to the others"] if network.alone else []),
+    ]
+    return f"Left out: {', and '.join(parts)}. " if parts else ""
+
+
 def _count_pairs(network: TopNetwork) -> str:
     """Return how many ordered pairs a network draws."""
     pairs = f"{len(network.edges):,} ordered pairs (A mentions B, and B mentions A, are two)"
@@ -263,16 +271,17 @@ def _count_pairs(network: TopNetwork) -> str:
 
 def _make_accounts(page: PageSource) -> Iterator[ET.Element]:
     found = page.report.found
+    places = {(node.name, node.id): f"{place:,}" for place, node in enumerate(page.network.nodes, 1)}
     for title, rows in (("discovered by the crawl", found.discovered), ("seeds", found.top_seeds)):
-        cells: list[list[Child]] = [[_name(page, row["account"], row["id"]), *format_account(row)] for row in rows]
-        head = ["account", *ACCOUNT_COLUMNS]
-        yield make_table(head, cells, caption=title, numbers=range(1, len(head)))
-    said = (
-        "Relevance grows with the occurrences of the topic, the first ones most: it counts, and is no share, so "
-        "accounts that post much rank higher. Matching: stored posts of the account that match. "
-        "Share: of all its stored posts."
-    )
-    yield make_element("p", said, class_="quiet")
+        cells: list[list[Child]] = [
+            [places.get((row["account"], row["id"]), "-"), _name(page, row["account"], row["id"]), *format_account(row)]
+            for row in rows
+        ]
+        head = ["no.", "account", *ACCOUNT_COLUMNS]
+        yield make_table(head, cells, caption=title, numbers=[0, *range(2, len(head))])
+    if places:
+        yield make_element("p", "no.: the number in the network above; - where it is not in it", class_="quiet")
+    yield make_element("ul", *(make_element("li", note) for note in COLUMN_NOTES), class_="quiet")
 
 
 def _make_posts(page: PageSource) -> Iterator[ET.Element]:

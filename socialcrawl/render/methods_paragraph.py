@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from socialcrawl.crawls.facts import DEFAULT
+from socialcrawl.crawls.collect.estimators.registry import ESTIMATORS
+from socialcrawl.crawls.facts import BUILT_IN, DEFAULT
 from socialcrawl.crawls.registry import find_kind
 from socialcrawl.engine.model import Reason
 from socialcrawl.exporters.datasheet_facts import count_gaps, is_other_server, read_span, select_settings
@@ -13,10 +14,12 @@ from socialcrawl.render.headline import describe_matches
 from socialcrawl.storage.queries.row_values import join_transaction
 from socialcrawl.storage.queries.summary import Summary
 from socialcrawl.storage.queries.topic_counts import count_unseen
-from socialcrawl.storage.queries.traces import CampaignTraces
+from socialcrawl.storage.queries.traces import CampaignTraces, find_drawn
 from socialcrawl.system.loopback import is_loopback
 from socialcrawl.text.word_boundaries import is_unspaced
 from socialcrawl.text.wording import pluralize
+
+SAMPLED = "is what socialcrawl audit estimates with the sample in the same database (add the share and its interval)"
 
 
 class CollectionFacts:
@@ -35,6 +38,8 @@ class CollectionFacts:
         redirected: whether it only ever asked other servers than the platform's, and not only servers on this machine.
         honours: whether accounts that opt out were skipped all the time.
         judged: whether something else than keywords decides what is on topic.
+        drawn: how many steps read an account that was drawn for comparison.
+        sample: the campaign of the database that samples the same topic, for an audit; "" if there is none.
     """
 
     def __init__(self, traces: CampaignTraces, found: Summary) -> None:
@@ -52,11 +57,25 @@ class CollectionFacts:
         had = [given.get("source") or {} for given in (stored.settings, *versions)]
         self.honours = all(source.get("opt_outs", True) for source in had)
         self.judged = any(own.get(key) for key in find_kind(self.kind).facts.files)
+        self.drawn = len(find_drawn(traces, found.name))
+        self.sample = _find_sample(traces, stored.platform, versions[-1])
         with join_transaction(traces.connection):
             self.gaps: Mapping[str, Any] = count_gaps(traces.connection, stored.id, found.requests, found.platform)
             self.unseen = count_unseen(traces.connection, stored.id)
             span = read_span(traces.connection, stored.id)
         self.began, self.ended = span["began"], span["ended"]
+
+
+def _find_sample(traces: CampaignTraces, platform: str, settings: Mapping[str, Any]) -> str:
+    """Return the newest campaign of the platform that samples the topic of these settings; "" if there is none."""
+    for name in reversed(traces.list_campaigns()):
+        other = traces.read_campaign(name)
+        latest = traces.read_versions(other)[-1].settings
+        same = other.platform == platform and latest.get("topic") == settings.get("topic")
+        kind = latest.get("kind", DEFAULT.name)
+        if same and kind in BUILT_IN and find_kind(kind).sample:
+            return name
+    return ""
 
 
 def write_methods(facts: CollectionFacts, found: Summary, version: str) -> str:
@@ -101,9 +120,9 @@ def _describe_methods(facts: CollectionFacts, found: Summary, version: str) -> I
     )
     yield from (" ".join(text.split()) for text in (*chosen, kind.drawn) if text)
     if facts.kind == DEFAULT.name:
-        yield "The share of the topic that is held was not measured."
+        yield f"The share of the accounts on topic that is held {SAMPLED if facts.sample else 'was not measured'}."
     yield f"Random seed {facts.seed}; the command socialcrawl verify replays the decisions."
-    if kind.paper:
+    if kind.paper and not ESTIMATORS.is_added(facts.settings.get("crawl", {}).get("estimator", "")):
         yield f"Method: {kind.paper}."
 
 
@@ -124,14 +143,26 @@ def _describe_choice(facts: CollectionFacts, found: Summary) -> Iterator[str]:
     if facts.kind != DEFAULT.name:
         yield f"It was a campaign of kind {facts.kind}, {find_kind(facts.kind).does}."
     elif "estimator" in crawl:
-        control = crawl.get("control") or 0.0
-        drawn = f"; {control:.0%} of the steps read an account that was drawn for comparison" if control else ""
+        steps = f"{facts.drawn:,} of the {pluralize(len(found.steps), 'step')}"
+        drawn = f"; {steps} read an account that was drawn for comparison" if facts.drawn else ""
         yield (
             "At each step it read the account with the highest score among those that had been mentioned so far "
-            f"(estimator {crawl['estimator']}; after Gouriten, Maniu and Senellart, 2014){drawn}."
+            f"(estimator {crawl['estimator']}; {_describe_source(crawl['estimator'])}){drawn}."
         )
     if pages := source.get("pages_per_user"):
         yield f"Of each account, at most {pluralize(pages, 'page')} of its newest posts were read."
+
+
+def _describe_source(estimator: str) -> str:
+    """Return whose an estimator is: that of the paper, of an installed package, or of code that only the reader has."""
+    if not ESTIMATORS.is_added(estimator):
+        return "after Gouriten, Maniu and Senellart, 2014"
+    package = ESTIMATORS.describe_package(estimator)
+    return (
+        f"package {package}, as installed when this was written"
+        if package
+        else "our own code: add its source and version"
+    )
 
 
 def _describe_matching(facts: CollectionFacts) -> Iterator[str]:
@@ -197,11 +228,17 @@ def list_unseen(facts: CollectionFacts, found: Summary) -> Sequence[tuple[str, s
     unread = max(0, found.known - counts.seeds - counts.discovered - sum(found.missing.values()))
     rows = (
         ("accounts known by a mention, and not read", unread),
-        ("authors of matching posts met only in a search, and not read", counts.unread_authors),
+        ("authors of matching posts that a search returned, and not read", counts.unread_authors),
         ("accounts read that returned no posts", empty),
         ("searches stopped before their last page", searches),
     )
-    return [*((what, f"{count:,}") for what, count in rows), ("share of the topic held", "not measured (see audit)")]
+    counted = [(what, f"{count:,}") for what, count in rows]
+    if counts.mentioned_authors:
+        counted[1] = (counted[1][0], f"{counted[1][1]} ({counts.mentioned_authors:,} of them also mentioned)")
+    share = "not measured: see docs/how-to/audit.md"
+    if facts.sample:
+        share = f"run socialcrawl audit with the file of the sample campaign {facts.sample}"
+    return [*counted, ("share of the accounts on topic that is held", share)]
 
 
 def _format_span(began: str | None, ended: str | None) -> str:

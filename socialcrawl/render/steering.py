@@ -13,6 +13,7 @@ from socialcrawl.storage.queries.judgement import LEAST as GROUPS
 from socialcrawl.text.wording import pluralize, round_up
 
 CONTROL = 0.1  # the share of the steps that is suggested for comparison
+DEMO = 0.2  # the same of the demo, which takes few steps
 LOPSIDED = 1.01  # times as far down as up: more than rounding
 QUESTION = "did steering beat chance?"
 WHY = f"  intervals are for {CONFIDENCE * 100:.0f} %, so that repeated looks at a report seldom show a false difference"
@@ -34,7 +35,7 @@ def make_estimators_table(found: Judgement) -> Group:
             _describe_verdict(one.than_chance),
             f"{found.picks:,}",
         ]
-        table.add_row(Text(one.estimator or "?"), "steered" if one.steered else "looked on", *rows)
+        table.add_row(Text(one.estimator or "?"), "steered" if one.steered else "shadow", *rows)
     if not found.picks:
         return Group(table, Text("no account is answered yet that all of them scored"))
     return Group(table, Text("\n".join(_describe_meaning(found))))
@@ -67,22 +68,41 @@ def _describe_lower(than: Interval, compared: int) -> str:
     return f"{by}, {sure}: {low:.3f} to {high:.3f}, {than.n:,} groups of {GROUP} picks"
 
 
-def describe_steering(found: Steering | None, judgement: Judgement | None = None) -> list[str]:
+def describe_steering(
+    found: Steering | None, judgement: Judgement | None = None, *, demo: bool = False, page: str = ""
+) -> list[str]:
     """Return lines on what an estimator gained, and what to do; none for one that does not collect.
 
     Args:
         found: the steps that it chose, beside those drawn.
-        judgement: how the estimators order accounts, where some looked on.
+        judgement: how the estimators order accounts, where there are shadows.
+        demo: whether `socialcrawl demo` ran it, which has no campaign file.
+        page: the page on which the demo compared it by simulation; "" if there is none.
     """
     if found is None:
         return []
     if found.chance is None or found.breadth is None:
-        drawn = f"one step in {1 / CONTROL:.0f} then reads an account that is drawn for comparison"
-        return [
-            f"{QUESTION} Not measured: {found.estimator} chose every account",
-            f"  to find out: set control = {CONTROL} under [crawl], and run with --change; {drawn}",
-        ]
+        return list(_describe_missing(found, page, demo=demo))
     return [*_describe_answer(found.chance, found.breadth), *describe_gain(found), *_advise(found, judgement)]
+
+
+def _describe_missing(found: Steering, page: str, *, demo: bool) -> Iterator[str]:
+    """Yield that nothing was drawn to compare with, and how to change that."""
+    share = DEMO if demo else found.control or CONTROL
+    drawn = f"{share:.0%} of the steps then read an account that is drawn for comparison"
+    if found.control:
+        yield f"{QUESTION} Not measured yet: no account that can be compared was read since control was set"
+    elif page:
+        yield f"{QUESTION} Simulated by `socialcrawl demo`: see {page}"
+    else:
+        yield f"{QUESTION} Not measured: {found.estimator} chose every account"
+    if demo:
+        yield f"  to measure it: socialcrawl demo --control {DEMO}; {drawn}"
+    elif found.control:
+        yield f"  to measure it: raise steps under [crawl], and run with --change; {drawn}"
+    else:
+        done = "raise steps if all are done, and run with --change"
+        yield f"  to measure it: set control = {CONTROL} under [crawl], {done}; {drawn}"
 
 
 def _describe_answer(chance: ControlComparison, breadth: ControlComparison) -> list[str]:
@@ -92,18 +112,20 @@ def _describe_answer(chance: ControlComparison, breadth: ControlComparison) -> l
     return [f"{QUESTION} {said[0].capitalize()}.", f"did it beat breadth-first? {said[1].capitalize()}."]
 
 
-def describe_simulation(steps: int, found: Mapping[str, float]) -> list[str]:
+def describe_simulation(steps: int, found: Mapping[str, float], *, control: bool = False) -> list[str]:
     """Return lines on what ways to choose accounts find where all posts are known, so that each was simulated.
 
     Args:
         steps: how many accounts each reads.
         found: the relevance found, by who chose the accounts, the campaign's own first.
+        control: whether steps were drawn for comparison.
     """
+    real = f"  in a real campaign nobody knows all posts: it is measured with control = {CONTROL} under [crawl]"
     each = ", ".join(f"{name} {relevance:,.0f}" for name, relevance in found.items())
     return [
         f"{QUESTION} Simulated on all posts of the demo, one run each: {each}",
         f"  relevance found in {pluralize(steps, 'step')} from the same seeds; other seeds would give other numbers",
-        f"  in a real campaign nobody knows all posts: it is measured with control = {CONTROL} under [crawl]",
+        *([] if control else [real]),
     ]
 
 
@@ -164,7 +186,7 @@ def _advise(found: Steering, judgement: Judgement | None) -> Iterator[str]:
         elif not shadows:
             yield '  what to do: name others to compare, as shadows = ["lnh-sum", "opic", "nh-e-sum"] under [crawl]'
         else:
-            yield "  what to do: none that looked on is shown to order these accounts better; try other shadows"
+            yield "  what to do: no shadow is shown to order these accounts better; try others"
 
 
 def _find_best_shadow(judged: Sequence[EstimatorRank]) -> EstimatorRank | None:

@@ -95,7 +95,7 @@ BROUGHT: dict[str, Callable[[Visit], str]] = {
     "answered (UTC)": lambda one: one.at[:16].replace("T", " ") if one.at else "not yet",
     "asked": _format_visit,
     "posts": lambda one: one.missing or _format_count(one.posts),
-    "matches": lambda one: "" if one.missing else _format_count(one.occurrences),
+    "occurrences": lambda one: "" if one.missing else _format_count(one.occurrences),
 }
 WHY: dict[str, Callable[[Visit], str]] = {
     "score": lambda one: f"{one.score:.6g}",

@@ -31,7 +31,7 @@ class SettingDifference(NamedTuple):
         return f"{self.section}.{self.key}" if self.key else self.section
 
     def __str__(self) -> str:
-        text = repr(self.before)
+        text = "not set" if self.before is None else repr(self.before)
         shown = text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
         return f"[{self.section}] {self.key} was {shown}" if self.key else f"{self.section} was {shown}"
 

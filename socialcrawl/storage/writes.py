@@ -74,7 +74,7 @@ class CampaignWriter:
         self._empty = Statement(connection, opened.values(answer=None), ("answer", "the_campaign", "low", "high"))
 
     def write_picks(self, batch: Batch) -> None:
-        """Write a decision: one row a pick, and what those who looked on thought of it, where that is a number."""
+        """Write a decision: one row a pick, and the scores of shadows, where these are numbers."""
         first, number = batch[0].n, self.campaign
         self._pick.run([
             (number, p.n, first, p.node, str(p.act), p.score, self._pack_features(p.x), p.since or None) for p in batch

@@ -103,6 +103,11 @@ class PluginGroup:
             return True
         return name not in self.built_in and any(entry.name == name for entry in self._find_entries())
 
+    def describe_package(self, name: str) -> str:
+        """Return the package and version, as "nearest 0.1", that adds an object by its name or path; "" if unknown."""
+        found = (entry for entry in self._find_entries() if name in (entry.name, entry.value) and entry.dist)
+        return next((f"{entry.dist.name} {entry.dist.version}" for entry in found), "")
+
     def load(self, name: str) -> Any:
         """Return the object that another package adds as `name`, or that is at the path `name`. Imports its module.
 

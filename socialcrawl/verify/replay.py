@@ -42,7 +42,7 @@ class DecisionReplay:
 
     Attributes:
         picks: who was asked, why, and since which mark.
-        scores: the estimates, the features and the scores of those that looked on.
+        scores: the estimates, the features and the scores of the shadows.
     """
 
     def __init__(self, connection: Opened, story: CampaignRecord) -> None:

@@ -167,7 +167,7 @@ def test_what_says_nothing_is_the_same_as_what_is_not_there():
     held = {"seed": 1, "topic": {"keywords": ["a"]}, "crawl": {"strategy": "altered"}, "queries": ["q"]}
     given_ = {"seed": 1, "topic": {"keywords": ["a"], "languages": []}, "crawl": {}, "accounts": {"exclude": ["bob"]}}
     found = compare_identities(held, given_, set())
-    assert [str(one) for one in found] == ["[crawl] strategy was 'altered'", "[accounts] exclude was None"]
+    assert [str(one) for one in found] == ["[crawl] strategy was 'altered'", "[accounts] exclude was not set"]
     assert [one.dotted_key for one in found] == ["crawl.strategy", "accounts.exclude"]
     assert list_parts(found) == ["crawl", "accounts"]
     assert [one.dotted_key for one in compare_identities(held, given_, {"bob"})] == ["crawl.strategy"]

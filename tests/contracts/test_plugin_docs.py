@@ -36,7 +36,7 @@ def mine(monkeypatch):
 
 def test_the_classes_of_the_page_pass_the_checks_that_the_page_names(mine):
     for check in ESTIMATOR_CHECKS:
-        for make in (mine.NearestFirst, mine.LearnedLinks):
+        for make in (mine.NearestFirst, mine.LearnedLinks, mine.LinksOrChance):
             mine.test_the_estimators_keep_their_contract(check, make)
     for check in STRATEGY_CHECKS:
         mine.test_the_strategy_keeps_its_contract(check)

@@ -12,6 +12,7 @@ from x_crawls import TOPIC, campaign_of, crawl, posts, posts_file, rows
 
 from socialcrawl.cli.commands.demo import DemoOptions, run_demo
 from socialcrawl.cli.commands.demo_baselines import list_seeds, simulate_baselines
+from socialcrawl.engine.draws import STEERED, assign_arms
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.generators import generate
 from socialcrawl.mock.server import serve_in_thread
@@ -66,8 +67,8 @@ def test_the_demo_names_its_topic_compares_itself_writes_a_page_and_says_what_to
     assert f"socialcrawl explain demo.db @{best}" in said
     with open_readable(tmp_path / "demo.db") as connection:  # as `report` does
         later = describe_steering(read_report(connection, None))
-    assert "Not measured" in later[0]
-    assert "demo-report.html, which the demo wrote, compares them by simulation" in later[-1]
+    assert "Simulated by `socialcrawl demo`: see demo-report.html" in later[0]
+    assert "socialcrawl demo --control 0.2" in later[-1]
     (tmp_path / "demo-report.html").rename(tmp_path / "moved.html")
     with open_readable(tmp_path / "demo.db") as connection:
         assert "report.html" not in "".join(describe_steering(read_report(connection, None)))
@@ -82,6 +83,16 @@ def test_the_demo_names_its_topic_compares_itself_writes_a_page_and_says_what_to
     (line,) = [line for line in said.splitlines() if line.startswith("from the same seeds")]
     assert line.endswith(f"breadth-first {others[0]:,.0f}, chance {others[1]:,.0f}")
     assert f"found relevance {own:,.0f} in 40 steps" in said
+
+
+def test_the_demo_with_drawn_steps_says_how_many_of_its_steps_they_are(tmp_path, monkeypatch):
+    said = " ".join(demo(tmp_path, monkeypatch, control=0.5).split())
+    drawn = int((assign_arms(OPTIONS["seed"], 0.5, 0, 40) != STEERED).sum())
+    assert f"(this campaign, {drawn} of 40 steps drawn)" in said
+    assert f"in 40 steps ({drawn} of them drawn)" in said
+    assert "it is measured with control" not in said, "control is set"
+    with opened(tmp_path / "demo.db") as connection:
+        assert describe_steering(read_report(connection, None))[-1].endswith("see demo-report.html")
 
 
 def test_the_demo_for_scripts_has_the_baselines_and_with_missing_accounts_none(tmp_path, monkeypatch, capsys):

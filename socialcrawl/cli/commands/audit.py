@@ -41,6 +41,7 @@ from socialcrawl.storage.database.filetypes import (
     DATABASE,
     EXPORT,
     OTHER,
+    describe_wrong_campaign,
     find_campaigns,
     read_campaign,
     recognize,
@@ -53,6 +54,7 @@ from socialcrawl.text.wording import pluralize
 HALF = "to +- 5 percentage points"
 WIDEST = 10_000  # a width that every table of gaps fits into
 UNSETTLED = "It is not settled whether the share held and the size of a topic are such metrics: you decide."
+NEEDS = 'An audit needs a campaign of kind = "sample" on the same topic that has run: see docs/how-to/audit.md.'
 REACH = ("reach", "near", "beyond")  # what nobody knows of a list of accounts
 
 
@@ -82,6 +84,8 @@ def audit(wanted: AuditOptions, console: Console, *, as_json: bool) -> None:
         StoreError: a database cannot be read, or has nothing to audit.
         PostsFileError: a list of accounts cannot be read.
     """
+    if (wrong := describe_wrong_campaign(wanted.campaign)) is not None:
+        raise SettingsError(f"{wrong} {NEEDS}")
     settings = read(wanted.campaign)
     if not kind_of(settings).sample:
         raise SettingsError(_explain_no_sample(wanted.campaign, settings))
@@ -111,7 +115,7 @@ def _explain_no_sample(file: Path, settings: Settings) -> str:
     which = f", such as {' or '.join(samples)}" if samples else ""
     return (
         f"{file} is a campaign of kind {settings.kind}, but an audit needs a sample: give the file of a campaign of "
-        f'kind = "sample"{which}, and --of {settings.name} to audit this one.'
+        f'kind = "sample"{which}, and --of {settings.name} to audit this one{"" if samples else f". {NEEDS[:-1]}"}.'
     )
 
 

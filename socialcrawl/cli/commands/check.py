@@ -135,7 +135,7 @@ def _list_differences(plan: Plan) -> Iterator[str]:
     if plan.kind.dataset and is_missing(settings.database):
         yield "whose dataset is still to be brought (socialcrawl import FILES --as dataset)"
     if settings.crawl.shadows:
-        yield f"{', '.join(settings.crawl.shadows)} looking on"
+        yield f"{'shadow' if len(settings.crawl.shadows) == 1 else 'shadows'} {', '.join(settings.crawl.shadows)}"
     if plan.schedule != Schedule():
         yield plan.schedule.describe()
     if settings.limits.weight != 1.0:

@@ -162,7 +162,9 @@ def _show_next(settings: Settings, ending: Ending, simulated: Curves, console: C
     if simulated:
         others = ", ".join(f"{name} {curve[-1]:,.0f}" for name, curve in simulated.items())
         steps = pluralize(len(found.steps), "step")
-        lines.append(f"{settings.crawl.estimator} found relevance {found.relevance:,.0f} in {steps}")
+        gained = ending.report.gained
+        drawn = f" ({gained.drawn:,} of them drawn)" if gained is not None and gained.drawn else ""
+        lines.append(f"{settings.crawl.estimator} found relevance {found.relevance:,.0f} in {steps}{drawn}")
         lines.append(f"from the same seeds (simulated, as all posts of the demo are known): {others}")
     where = shlex.quote(str(settings.database))
     lines += ["", "next:", f"  open {page} in a browser: charts, who mentions whom, how it was collected"]

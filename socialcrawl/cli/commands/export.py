@@ -61,7 +61,7 @@ def _make_notes(traces: CampaignTraces, campaign: str | None) -> tuple[str, ...]
         campaign: the name of one; None: the newest.
     """
     gained = measure_steering(traces, campaign)
-    if gained is not None and gained.control:
+    if gained is not None and gained.chance is not None:
         return tuple(line.strip() for line in describe_gain(gained))
     sample = fold_sample(traces, campaign)
     said = [] if sample is None else list(explain_verdict(sample.seen.verdict))
@@ -93,7 +93,10 @@ def export_data(
         write_json(orjson.dumps(sheet).decode())
         return
     for file in sheet["files"]:
-        write_line(f"{folder / file['name']}: {pluralize(file['rows'], 'row')}, {pluralize(file['bytes'], 'byte')}")
+        size = pluralize(file["rows"], "row")
+        if "links" in file:
+            size = f"{pluralize(file['accounts'], 'account')}, {pluralize(file['links'], 'link')}"
+        write_line(f"{folder / file['name']}: {size}, {pluralize(file['bytes'], 'byte')}")
     write_line(f"{folder / 'datasheet.md'} says how they came about")
     if not sheet["pseudonymised"] and {"csv", "jsonl", "parquet"} & set(wanted.formats):
         write_error("these files name people: see the notes on terms in the datasheet before you hand them on")

@@ -167,6 +167,9 @@ def export(
             "--safe-csv", help="CSV for spreadsheets: put an apostrophe before texts that look like formulas."
         ),
     ] = False,
+    only_on_topic: Annotated[
+        bool, typer.Option("--only-on-topic", help="Network: export only mentions in matching posts.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing export in the folder.")] = False,
     database: Database = None,
     pause: Pause = False,
@@ -184,7 +187,8 @@ def export(
     given, folder = split_target(place, database, out, "the folder")
     chosen = choose_database(given, database, campaign)
     wanted = ExportOptions(
-        chosen.campaign, whole, tuple(dict.fromkeys(form or ["parquet"])), key, force, only_active, safe_csv
+        *(chosen.campaign, whole, tuple(dict.fromkeys(form or ["parquet"])), key, force, only_active, safe_csv),
+        on_topic=only_on_topic,
     )
     export_data(chosen.address, folder or choose_folder(chosen), wanted, as_json=as_json, pause=pause)
 

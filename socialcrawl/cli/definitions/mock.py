@@ -12,7 +12,8 @@ from socialcrawl.cli.choices import offer
 Posts = Annotated[
     Path | None,
     typer.Option(
-        help="Posts as Parquet, CSV or JSON lines: author, created_at, text. Default: generated posts, as in demo."
+        help="Posts as Parquet, CSV or JSON lines: author, created_at, text. "
+        "Default: generated posts of 2,000 accounts (the demo has 10,000)."
     ),
 ]
 Export = Annotated[Path | None, typer.Option(help="Serve an exported campaign instead (X).")]

@@ -48,10 +48,11 @@ class Steering:
     Attributes:
         estimator: its name.
         steps: how many it chose.
-        mean: what each of them found.
+        mean: what each of them found; NaN where it chose none.
         control: the share of the steps that is drawn; 0: none is, and nothing is compared.
-        chance: against accounts drawn from all that were known and not read yet; None without control.
-        breadth: against accounts drawn from those of them that were nearest to the seeds; None without control.
+        chance: against accounts drawn from all that were known and not read yet; None without control, or where the
+            estimator chose none.
+        breadth: against accounts drawn from those of them that were nearest to the seeds; None likewise.
     """
 
     estimator: str
@@ -60,6 +61,11 @@ class Steering:
     control: float
     chance: ControlComparison | None = None
     breadth: ControlComparison | None = None
+
+    @property
+    def drawn(self) -> int:
+        """How many steps were drawn, of those that are compared."""
+        return sum(one.steps for one in (self.chance, self.breadth) if one is not None)
 
 
 def measure_steering(traces: CampaignTraces, campaign: str | None = None) -> Steering | None:
@@ -79,7 +85,7 @@ def measure_steering(traces: CampaignTraces, campaign: str | None = None) -> Ste
 
 
 def compare_arms(estimator: str, steps: StepColumns, seed: int, control: float) -> Steering | None:
-    """Return what an estimator gained in these steps; None where it chose none of them.
+    """Return what an estimator gained in these steps; None where it chose none of them, and is not to be compared.
 
     Args:
         estimator: its name.
@@ -89,7 +95,7 @@ def compare_arms(estimator: str, steps: StepColumns, seed: int, control: float) 
     """
     steered, drawn, near = (steps.value[places] for places in _split_steps(steps, seed, control))
     if not len(steered):
-        return None
+        return Steering(estimator, 0, float("nan"), control) if control and len(steps.n) else None
     against = (
         (_compare_with(steered, drawn, control), _compare_with(steered, near, control)) if control else (None, None)
     )

@@ -22,7 +22,7 @@ class StoredBatch(NamedTuple):
         batch: its picks; `shadows` are not among what they tell.
         outcomes: what they found; none while the batch is open.
         sent_at: when the first request for it left (Unix seconds); None: it took none.
-        shadows: by pick.n, the scores of the estimators that looked on.
+        shadows: by pick.n, the scores of the shadows.
     """
 
     batch: Batch

@@ -1,4 +1,4 @@
-"""Which estimator would have guessed best so far: that which steered, and those that looked on, over the same picks.
+"""Which estimator would have guessed best so far: that which steered, and its shadows, over the same picks.
 
 Judged are picks that all of them scored and that were answered, in groups of `GROUP` or more that were made in a row.
 Scores grow with what is known, and the most relevant accounts are found first: so a score is compared with those of
@@ -41,7 +41,7 @@ class ScoredPicks:
     """m answered picks of the frontier that all k estimators scored, as columns in order of n.
 
     Attributes:
-        names: the estimators: first that which steered ("" where nobody says which), then those that looked on.
+        names: the estimators: first that which steered ("" where nobody says which), then its shadows.
         scores: float64[k, m].
         value: float64[m], what each pick turned out to be worth.
     """
@@ -57,7 +57,7 @@ class EstimatorRank:
 
     Attributes:
         estimator: its name.
-        steered: whether it made the picks; else it looked on.
+        steered: whether it made the picks; else it is a shadow.
         correlation: Spearman's rank correlation of score and value; None where one of them is always the same.
         regret: from 0 (perfect) to below 1; None without picks.
         than_chance: how much lower its regret is than that of an order by chance (n counts groups); above 0 is better.
@@ -134,7 +134,7 @@ def collect_scores(
 ) -> ScoredPicks | None:
     """Return what the estimators thought of the picks of a history; `shadows` are scores by pick.n and name.
 
-    Asked about are those who looked on last. None: nobody ever did.
+    The shadows are those of the last scores. None: there never were any.
     """
     if not shadows:
         return None
@@ -208,7 +208,7 @@ WHERE = "\n  and s{0}.campaign = :campaign and s{0}.n = s0.n and s{0}.estimator 
 
 
 def judge_shadows(connection: Connection, name: str) -> Judgement | None:
-    """Return how well the estimators of the campaign `name` guessed so far; None where nobody looked on."""
+    """Return how well the estimators of the campaign `name` guessed so far; None where there are no shadows."""
     found = read_scores(connection, name)
     return None if found is None else judge_estimators(found)
 
@@ -216,7 +216,7 @@ def judge_shadows(connection: Connection, name: str) -> Judgement | None:
 def read_scores(connection: Connection, name: str) -> ScoredPicks | None:
     """Return the scores of the answered picks of the campaign `name`, of one topic and one way to crawl.
 
-    Asked about are that which steers and those who looked on last. None: nobody ever did.
+    The estimators are that which steers and the shadows of the last scores. None: there never were shadows.
     """
     with connection.begin():
         number = connection.execute(text(NUMBER), {"name": name}).scalar()

@@ -16,12 +16,16 @@ select substr(p.created_at, 1, 10) as day, count(*), count(case when p.author in
 from hit h join post p on p.id = h.post where h.campaign = :campaign group by 1 order by 1
 """
 AUTHORS = """
-select count(*), count(case when was_read = 1 then 1 end), count(case when was_read = 1 and posts = 1 then 1 end) from (
+select count(*), count(case when was_read = 1 then 1 end), count(case when was_read = 1 and posts = 1 then 1 end),
+  count(case when was_read = 0 then m.node end) from (
   select p.author, count(*) as posts, case when exists (
       select 1 from outcome o join pick k on k.campaign = o.campaign and k.n = o.n
       where o.campaign = :campaign and o.node = p.author and o.missing is null
         and k.act in ('seed', 'expand', 'recrawl', 'walk', 'import')) then 1 else 0 end as was_read
   from hit h join post p on p.id = h.post where h.campaign = :campaign group by p.author) a
+left join (select distinct node from link where campaign = :campaign and n in
+  (select n from pick where campaign = :campaign and act in ('seed', 'expand', 'walk', 'import'))) m
+  on m.node = a.author
 """
 # An account on the wider topic only is worth less than 1 in a walk.
 ACCOUNTS = """
@@ -67,6 +71,7 @@ class TopicCounts:
         authors: accounts that wrote them, read or not.
         unread_posts: those of them whose authors were not read: a search found them.
         unread_authors: these authors.
+        mentioned_authors: those of them that accounts read mention.
         reposts: posts that match and repeat a post of another account.
         single: accounts read that have one matching post.
         first: the UTC day of the oldest post that matches; None: there is none, or nobody knows.
@@ -92,6 +97,7 @@ class TopicCounts:
     seeds_on_topic: int = 0
     discovered: int = 0
     discovered_on_topic: int = 0
+    mentioned_authors: int = 0
 
     def fill_days(self, most: int) -> tuple[int, list[tuple[date, int]]]:
         """Return all days from the first to the last, also those without posts, in spans of equal length.
@@ -117,7 +123,7 @@ def count_on_topic(connection: Connection, campaign: int) -> TopicCounts:
     rows = connection.execute(text(DAYS), {"campaign": campaign}).all()
     accounts = {row[0]: row[1:] for row in connection.execute(text(ACCOUNTS), {"campaign": campaign})}
     (seeds, seeds_on_topic), (discovered, discovered_on_topic) = (accounts.get(which, (0, 0)) for which in (0, 1))
-    authors, read, single = connection.execute(text(AUTHORS), {"campaign": campaign}).one()
+    authors, read, single, mentioned = connection.execute(text(AUTHORS), {"campaign": campaign}).one()
     dated = [(found, own) for day, _, own, _ in rows if (found := _parse_day(day)) is not None]
     return TopicCounts(
         posts=sum(row[1] for row in rows),
@@ -133,6 +139,7 @@ def count_on_topic(connection: Connection, campaign: int) -> TopicCounts:
         seeds_on_topic=seeds_on_topic,
         discovered=discovered,
         discovered_on_topic=discovered_on_topic,
+        mentioned_authors=mentioned,
     )
 
 

@@ -97,7 +97,7 @@ def test_what_the_schema_refuses_the_program_refuses_too(change):
         ({"schedule": {"cron": "0 3 * * *", "timezone": "Europe/Berlin"}}, "at '0 3 * * *' (Europe/Berlin)"),
         ({"schedule": {"between": "22:00-06:00"}}, "between 22:00 and 06:00 (UTC)"),
         ({"limits": {"weight": 2.5}}, "weight 2.5"),
-        ({"crawl": {"shadows": ["bfs", "nh-e-sum"]}}, "bfs, nh-e-sum looking on"),
+        ({"crawl": {"shadows": ["bfs", "nh-e-sum"]}}, "shadows bfs, nh-e-sum"),
     ],
 )
 def test_what_a_daemon_does_beside_is_told_where_it_is_not_the_usual(tmp_path, sections, told):

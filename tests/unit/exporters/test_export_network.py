@@ -49,8 +49,33 @@ def test_nodes_tell_what_asking_them_found(form):
         assert data["asked"] is (row is not None)
         for name in ("value", "occurrences", "missing"):
             assert data.get(name) == (row[name] if row else None)
+        assert data.get("relevance") == data.get("value")
+        assert data["collected"] is (data.get("value") is not None)
     assert sum(data.get("missing") is not None for _, data in graph.nodes(data=True)) == 2
     assert graph.nodes[0]["label"] == "Odd\ufffd<name>"
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+@pytest.mark.parametrize("form", ["gexf", "graphml"])
+def test_the_network_on_topic_has_the_mentions_in_matching_posts_and_the_accounts_at_their_ends(form, hidden, tmp_path):
+    with a_town(tmp_path) as connection:
+        more = {"key": b"k" * 32} if hidden else {}
+        exported(connection, tmp_path / "all", form, **more)
+        sheet = exported(connection, tmp_path / "out", form, on_topic=True, **more)
+    reader = nx.read_gexf if form == "gexf" else nx.read_graphml
+    everything, graph = (reader(tmp_path / name / f"mentions.{form}") for name in ("all", "out"))
+    wanted = {(u, v): data for u, v, data in everything.edges(data=True) if data.get("alpha", 0.0) > 0}
+    assert {(u, v): data["weight"] for u, v, data in graph.edges(data=True)} == {
+        pair: data["weight"] for pair, data in wanted.items()
+    }
+    assert dict(graph.nodes(data=True)) == {
+        node: everything.nodes[node] for node in {end for pair in wanted for end in pair}
+    }
+    assert 0 < len(wanted) < everything.number_of_edges()
+    (file,) = sheet["files"]
+    assert (file["accounts"], file["links"]) == (graph.number_of_nodes(), graph.number_of_edges())
+    assert "of mentions in matching posts" in file["about"]
+    assert "`relevance` is" in (tmp_path / "out" / "datasheet.md").read_text("utf-8")
 
 
 def drawn(form, vertices, edges):

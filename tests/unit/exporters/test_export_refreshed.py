@@ -52,11 +52,14 @@ def test_only_whom_is_alive_and_the_links_between_them_are_exported_on_request(k
         for graph in (nx.read_graphml(out / "mentions.graphml"), nx.read_gexf(out / "mentions.gexf")):
             label = dict(graph.nodes(data="label")) if graph.nodes else {}
             assert {(label[a], label[b]): w for a, b, w in graph.edges(data="weight")} == expected
+            assert not [data for _, data in graph.nodes(data=True) if {"collected", "relevance"} & set(data)]
             assert {(label[n], data["asked"], data["value"]) for n, data in graph.nodes(data=True)} == {
                 (name, True, 1.0) for name in ALIVE
             }
         assert pq.read_table(out / "accounts.parquet").num_rows == 3
         assert sheet["only_active"] is True
+        with pytest.raises(SettingsError, match="refreshes a dataset without a topic: remove --only-on-topic"):
+            exported(connection, tmp_path / "other", "gexf", on_topic=True)
         assert "refreshed dataset; rows: its 3 nodes and 3 edges" in (out / "datasheet.md").read_text("utf-8")
 
 

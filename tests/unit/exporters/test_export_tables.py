@@ -349,6 +349,7 @@ def test_what_cannot_be_exported_is_refused_in_a_sentence(tmp_path):
             ({"formats": ("xlsx",)}, "parquet, csv, jsonl"),
             ({"formats": ("ids",), "key": b"k" * 32}, "names people"),
             ({"formats": ("gexf",), "whole": True}, "one campaign"),
+            ({"formats": ("csv",), "on_topic": True}, "--only-on-topic is for the network"),
             ({"key": b"short"}, "openssl rand"),
         ):
             formats = more.pop("formats", ("csv",))

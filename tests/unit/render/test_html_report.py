@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import date
 from importlib.resources import files
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,22 +26,26 @@ from socialcrawl.campaign.policies import load_policy
 from socialcrawl.crawls.facts import BUILT_IN
 from socialcrawl.crawls.registry import find_kind
 from socialcrawl.crawls.track.report import RankedAccount, TrackReport, VisitYield
+from socialcrawl.engine.draws import STEERED, assign_arms
 from socialcrawl.errors import StoreError
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.render import report_charts
 from socialcrawl.render.campaign_report import collect_values, read_report, show
 from socialcrawl.render.console import Console
 from socialcrawl.render.html_elements import LONGEST, make_element, write_document
-from socialcrawl.render.html_report import PageSource, make_page, make_sections
+from socialcrawl.render.html_report import PageSource, _describe_left_out, make_page, make_sections
 from socialcrawl.render.methods_paragraph import CollectionFacts, list_unseen, write_methods
 from socialcrawl.render.network_layout import compute_layout
 from socialcrawl.storage.queries import top_network
 from socialcrawl.storage.queries.top_network import NetworkNode, TopNetwork
 from socialcrawl.storage.queries.topic_counts import TopicCounts, TopicText
 from socialcrawl.storage.queries.traces import CampaignTraces
+from socialcrawl.system import plugins
 
 ROOT = Path(__file__).parents[3]
 TERMS = (ROOT / "docs" / "explanation" / "terms-and-ethics.md").read_text("utf-8")
+LESS, ALONE = "less relevant (of equally relevant ones, those read first stay)", "that no mention joins to the others"
+SHARE = "share of the accounts on topic that is held"
 AT = 1_800_000_000.0
 HOSTILE = (
     '"><script>alert(1)</script>', "</title><img src=//evil.example onerror=alert(1)>", "javascript:alert(1)",
@@ -75,6 +80,13 @@ def plain(database):
     return page_of(database)
 
 
+def replace_facts(facts, **more):
+    """The facts with some of them changed."""
+    told = CollectionFacts.__new__(CollectionFacts)
+    told.__dict__ |= {**facts.__dict__, **more}
+    return told
+
+
 def count(text):
     return int(text.replace(",", ""))
 
@@ -104,7 +116,7 @@ def test_the_numbers_of_the_page_are_those_of_sql(database, plain):
     reposts = sum(one[2] is not None for one in matches)
     assert (
         f"{total:,} posts: {len(own):,} by {len(authors & read):,} accounts read, {total - len(own):,} by "
-        f"{len(authors - read):,} accounts met only in a search; {reposts:,} are reposts"
+        f"{len(authors - read):,} accounts not read, which a search returned; {reposts:,} are reposts"
     ) in page.text
     assert f"{total - len(own):,} more posts, found only by a search, are not shown" in page.sections["days"]
     single = sum(many == 1 for many in Counter(one[0] for one in own).values())
@@ -128,7 +140,7 @@ def test_the_numbers_of_the_page_are_those_of_sql(database, plain):
     for caption, act in (("discovered by the crawl", "expand"), ("seeds", "seed")):
         best = rows(database, f"{top} where act = '{act}' and value > 0 order by value desc, n limit 15")
         listed = page.tables[caption][1:]
-        told = [[row[0], float(row[1]), *map(count, row[2:4]), row[4], count(row[5])] for row in listed]
+        told = [[row[1], float(row[2]), *map(count, row[3:5]), row[5], count(row[6])] for row in listed]
         shares = {node: f"{100 * many / written[node]:.0f} %" for node, many in matching.items()}
         assert told == [
             [who, pytest.approx(value, abs=0.006), hits, matching[node], shares[node], posts]
@@ -156,8 +168,18 @@ def test_what_was_not_seen_though_nothing_failed_is_counted(database, plain):
     )[0]
     assert count(gaps["accounts read that returned no posts"]) == empty
     assert count(gaps["accounts known by a mention, and not read"]) >= waiting > 0
+    (unread, mentioned) = rows(
+        database,
+        "select count(*), count(case when author in (select link.node from link join pick using (campaign, n) "
+        "where act in ('seed', 'expand')) then 1 end) from (select distinct author from hit join post "
+        "on post.id = hit.post where author not in "
+        f"(select outcome.node from {done} and missing is null))",
+    )[0]
+    assert 0 < mentioned < unread
+    said = gaps["authors of matching posts that a search returned, and not read"]
+    assert said == f"{unread:,} ({mentioned:,} of them also mentioned)"
     assert count(gaps["searches stopped before their last page"]) == stopped
-    assert gaps["share of the topic held"] == "not measured (see audit)"
+    assert gaps[SHARE] == "not measured: see docs/how-to/audit.md"
     assert "Ids lead to persons" in page.sections["publishing"]
 
 
@@ -245,7 +267,87 @@ def test_the_network_is_that_of_sql_and_says_how_many_accounts_are_left_out(data
         assert float(value) > 0
     (total,) = rows(database, "select count(*) from top_account")[0]
     assert f"{len(nodes):,} of the {total:,} accounts on topic" in page.text
-    assert f"{total - len(nodes):,} are left out" in page.text
+    assert total > len(nodes)
+    assert "Left out: " in page.text
+    matching = "m.alpha > 0 and s.platform_id in ({0}) and t.platform_id in ({0})".format(
+        ", ".join(f"'{who}'" for who in among)
+    )
+    ((few,),) = rows(
+        database,
+        "select count(*) from mention_network m join account s on s.node = source_node "
+        f"join account t on t.node = target_node where {matching}",
+    )
+    assert f"There are {len(inside):,} ordered pairs" in page.text
+    assert f"in matching posts, {few:,} of them" in page.text
+    assert 0 < few < len(inside)
+
+
+def test_what_was_simulated_and_what_was_measured_are_two_answers_to_one_question(found):
+    report, facts = found
+    both = replace(report, baselines={"chance (simulated)": np.arange(60.0)})
+    source = PageSource(both, facts, TopNetwork([], [], 0), [], "", False)
+    (said,) = [one for name, one in make_sections(source) if name == "steering"]
+    first, second, *_ = ["".join(one.itertext()) for one in said.iter("p")]
+    assert first.startswith("Simulated on all posts of the demo")
+    assert second.startswith("Did steering beat chance? ")
+
+
+def test_the_accounts_listed_have_the_numbers_of_the_network(plain):
+    page = Page(plain)
+    numbers = {who: place for place, who, *_ in page.tables["accounts of the network"][1:]}
+    for caption in ("discovered by the crawl", "seeds"):
+        listed = page.tables[caption][1:]
+        assert {who: place for place, who, *_ in listed} == {who: numbers.get(who, "-") for _, who, *_ in listed}
+
+
+@pytest.mark.parametrize(
+    ("alone", "total", "said"),
+    [
+        (0, 2, ""),
+        (0, 5, f"Left out: 3 {LESS}. "),
+        (3, 5, f"Left out: 3 {ALONE}. "),
+        (1, 5, f"Left out: 2 {LESS}, and 1 {ALONE}. "),
+    ],
+)
+def test_only_accounts_that_are_left_out_are_counted_as_such(alone, total, said):
+    nodes = [NetworkNode("@a", "1", 2.0, True), NetworkNode("@b", "2", 1.0, False)]
+    assert _describe_left_out(TopNetwork(nodes, [(0, 1, 1.0)], alone), total) == said
+
+
+def test_early_days_are_said_to_lack_posts_where_only_the_newest_were_read(found):
+    report, facts = found
+    sentence = "Of 3 accounts only the newest posts were read, so early days are counted too low."
+    told = replace_facts(facts, gaps={**facts.gaps, "timelines_cut": 3})
+    source = PageSource(report, told, TopNetwork([], [], 0), [], "", False)
+    (days,) = [section for name, section in make_sections(source) if name == "days"]
+    assert sentence in "".join(days.itertext())
+    for cut, wanted in ((3, True), (0, False)):
+        console = Console(file=io.StringIO(), width=120)
+        show(console, replace(report, cut=cut))
+        assert (sentence in console.file.getvalue()) is wanted
+
+
+def test_a_sample_of_the_same_topic_is_named_where_the_share_was_not_measured(database, tmp_path):
+    """A campaign of kind sample on the same topic can measure it; one on another topic can not."""
+    copy = tmp_path / "copy.db"
+    for topic, wanted in (("other", False), (TOPIC, True)):
+        copy.unlink(missing_ok=True)
+        with closing(sqlite3.connect(database)) as old, closing(sqlite3.connect(copy)) as new:
+            old.backup(new)
+            for table, column in (("campaign", "id"), ("version", "campaign")):
+                columns = [row[1] for row in new.execute(f"pragma table_info({table})")]
+                values = ", ".join({column: "7", "name": "'walk'"}.get(one, one) for one in columns)
+                new.execute(f"insert into {table} select {values} from {table}")
+                settings = "json_set(settings, '$.kind', 'sample', '$.topic.keywords', json_array(?))"
+                new.execute(f"update {table} set settings = {settings} where {column} = 7", [topic])
+            new.commit()
+        with opened(copy) as connection:
+            report = read_report(connection, "campaign")
+            page = Page(make_page(connection, report, AT))
+        advised = "run socialcrawl audit with the file of the sample campaign walk"
+        assert (dict(report.gaps)[SHARE] == advised) is wanted
+        assert ("is what socialcrawl audit estimates" in page.sections["methods"]) is wanted
+        assert ("was not measured" in page.sections["methods"]) is not wanted
 
 
 def test_names_and_texts_are_left_out_unless_they_are_wanted(database, plain):
@@ -277,10 +379,13 @@ def test_the_methods_paragraph_has_the_counts_and_the_settings_no_secrets(databa
     assert "not a random sample" in text
     counts = report.found.on_topic
     assert f"written from {counts.first} to {counts.last} (UTC): {counts.posts:,} posts" in text
-    assert "accounts met only in a search" in text
-    assert "The share of the topic that is held was not measured." in text
+    assert "accounts not read, which a search returned" in text
+    assert "The share of the accounts on topic that is held was not measured." in text
     assert "Random seed" in text
     assert "`" not in text
+    drawn = int((assign_arms(found[1].seed, 0.5, 0, 60) != STEERED).sum())
+    assert f"2014); {drawn} of the 60 steps read an account that was drawn for comparison." in text
+    assert "drawn for comparison" not in write_methods(replace_facts(found[1], drawn=0), report.found, "1")
     assert "estimator nh-ne-sum" in text
     assert "Data come from a simulated platform (mock server), not from X; do not publish as observations." in text
     for secret in ("SOCIALCRAWL_TEST_TOKEN", "127.0.0.1", str(database)):
@@ -320,7 +425,7 @@ def test_every_slot_of_the_template_of_the_methods_paragraph_is_filled(database,
         "MISSING": f"{sum(gone.values()):,} accounts could not be read (",
         "REASONS": ", ".join(f"{gone[why]:,} {why}" for why in sorted(gone)),
         "PROTECTED": f"Protected accounts were skipped: {gone.get('protected', 0):,}.",
-        "COMPLETENESS": "The share of the topic that is held was not measured.",
+        "COMPLETENESS": "The share of the accounts on topic that is held was not measured.",
         "SEED": f"Random seed {rows(database, 'select seed from campaign')[0][0]};",
         "PAPER": "doi:10.1145/2631775.2631795",
     }
@@ -376,10 +481,10 @@ def test_matching_posts_of_an_account_are_counted_apart_from_occurrences(databas
     values = collect_values(report)
     for caption, key in (("discovered by the crawl", "top_discovered"), ("seeds", "top_seeds")):
         head, *cells = Page(plain).tables[caption]
-        assert head == ["account", "relevance", "occurrences", "matching", "share", "posts read", "step"]
-        assert [(row[0], row[3]) for row in cells] == [(row[0], f"{matching[row[0]]:,}") for row in cells]
+        assert head == ["no.", "account", "relevance", "occurrences", "matching", "share", "posts read", "step"]
+        assert [(row[1], row[4]) for row in cells] == [(row[1], f"{matching[row[1]]:,}") for row in cells]
         assert [(row["id"], row["posts_on_topic"]) for row in values[key]] == [
-            (row[0], matching[row[0]]) for row in cells
+            (row[1], matching[row[1]]) for row in cells
         ]
 
 
@@ -398,15 +503,39 @@ def test_matching_posts_do_not_follow_from_occurrences(database, found, tmp_path
 def test_the_text_lists_what_is_not_in_the_dataset_without_zeros(found):
     report, facts = found
     gaps = dict(report.gaps)
-    assert gaps["share of the topic held"] == "not measured (see audit)"
+    assert gaps[SHARE] == "not measured: see docs/how-to/audit.md"
     assert "0" not in gaps.values()
     for what, count in list_unseen(facts, report.found):
         assert gaps.get(what, "0") == count
+    alone = replace(report.found, on_topic=replace(report.found.on_topic, mentioned_authors=0))
+    assert "mentioned)" not in " ".join(count for _, count in list_unseen(facts, alone))
     console = Console(file=io.StringIO(), width=120)
     show(console, report)
     said = console.file.getvalue()
     assert all(f"  {what}: {count}" in said for what, count in gaps.items())
     assert "not in this dataset:" in said
+
+
+@pytest.mark.parametrize(
+    ("estimator", "said"),
+    [
+        ("nearest", "(estimator nearest; package nearest-first 0.1, as installed when this was written)"),
+        (
+            "mine:NearestFirst",
+            "(estimator mine:NearestFirst; package nearest-first 0.1, as installed when this was written)",
+        ),
+        ("mine:Other", "(estimator mine:Other; our own code: add its source and version)"),
+    ],
+)
+def test_an_estimator_of_ones_own_is_not_said_to_be_that_of_the_paper(found, estimator, said, monkeypatch):
+    report, facts = found
+    dist = SimpleNamespace(name="nearest-first", version="0.1")
+    entry = SimpleNamespace(name="nearest", value="mine:NearestFirst", dist=dist)
+    monkeypatch.setattr(plugins, "_find_entries", lambda group: [entry])
+    crawl = {**facts.settings["crawl"], "estimator": estimator}
+    text = write_methods(replace_facts(facts, settings={**facts.settings, "crawl": crawl}), report.found, "1")
+    assert said in text
+    assert "Gouriten" not in text
 
 
 def test_opt_outs_are_counted_and_their_neglect_is_said(found):
@@ -526,7 +655,7 @@ def test_what_others_wrote_is_shown_as_it_is_but_for_controls_and_excess(found):
     with without_charts():
         for name in HOSTILE:
             page = Page(write_document("x", "", *(section for _, section in make_sections(make_source(found, name)))))
-            shown[name] = page.tables["seeds"][1][0]
+            shown[name] = page.tables["seeds"][1][1]
     assert shown["<!--"] == "<!--"
     assert shown["\u202egnp.exe"] == "\\u202egnp.exe"
     assert shown["\x00\x1b[2J"] == "\\x00\\x1b[2J"

@@ -193,7 +193,16 @@ def test_steps_that_say_nothing_are_left_out_and_all_others_keep_their_draws():
     assert found.steps == sum(who[place] == STEERED for place in kept)
     assert found.mean == 3.0
     assert compare_arms("bfs", *steps_of([])) is None
-    assert compare_arms("bfs", *steps_of(values, since=1000)) is None
+    assert compare_arms("bfs", *steps_of(values, since=1000, control=0.0)) is None
+
+
+def test_where_control_was_set_after_the_last_step_nothing_is_measured_yet_and_more_steps_are_advised():
+    found = compare_arms("bfs", *steps_of(np.ones(200), since=1000))
+    assert (found.steps, found.drawn, found.chance, found.breadth) == (0, 0, None, None)
+    first, second = steering_lines.describe_steering(found)
+    assert first.endswith("Not measured yet: no account that can be compared was read since control was set")
+    assert "raise steps under [crawl], and run with --change" in second
+    assert "50% of the steps then read an account that is drawn" in second
 
 
 def test_without_drawn_steps_nothing_is_compared_and_with_few_it_is_said_how_many_more_are_needed():
@@ -258,7 +267,7 @@ def test_another_estimator_is_named_only_where_steering_does_not_help_and_the_ot
     ):  # fmt: skip
         told = said(chance, SAME, Judgement(900, 0.5, (shadow, mine)))
         assert ('try estimator = "opic" under [crawl]' in told) is wanted
-        assert ("try other shadows" in told) is (chance is not BETTER and not wanted)
+        assert ("no shadow is shown to order these accounts better" in told) is (chance is not BETTER and not wanted)
     assert "shadows = [" in said(WORSE, SAME)
 
 
@@ -272,10 +281,15 @@ def test_the_first_line_answers_for_chance_and_breadth_first_each():
 
 
 def test_without_drawn_steps_it_says_that_nothing_is_known_and_how_to_measure_it():
-    first, second = steering_lines.describe_steering(Steering("hybrid-sum", 90, 0.5, 0.0))
+    plain = Steering("hybrid-sum", 90, 0.5, 0.0)
+    first, second = steering_lines.describe_steering(plain)
     assert first == "did steering beat chance? Not measured: hybrid-sum chose every account"
-    assert "set control = 0.1 under [crawl], and run with --change" in second
-    assert "one step in 10" in second
+    assert "set control = 0.1 under [crawl], raise steps if all are done, and run with --change" in second
+    assert "10% of the steps" in second
+    _, second = steering_lines.describe_steering(plain, demo=True)
+    assert "socialcrawl demo --control 0.2; 20% of the steps" in second, "the demo has no campaign file"
+    first, _ = steering_lines.describe_steering(plain, demo=True, page="demo-report.html")
+    assert first.endswith("Simulated by `socialcrawl demo`: see demo-report.html")
     assert steering_lines.describe_steering(None) == []
     few = ControlComparison(3, nan, None, 140)
     assert (
@@ -312,7 +326,7 @@ def test_an_order_that_is_better_or_worse_than_chance_is_called_so_with_its_inte
         found.estimators[1].regret - found.estimators[0].regret
     )
     text = printed(found)
-    assert re.search(r"looks +looked on +0\.\d+ +0\.\d+ +better +600", text)
+    assert re.search(r"looks +shadow +0\.\d+ +0\.\d+ +better +600", text)
     assert re.search(r"steers +steered +-0\.\d+ +0\.\d+ +worse +600", text)
     assert re.search(
         r"steers put the accounts that were read in a worse order than chance \(regret higher by 0\.\d+, "

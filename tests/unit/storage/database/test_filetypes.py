@@ -68,6 +68,8 @@ def test_what_is_no_database_is_named_with_what_to_give(place, words, said):
     [
         (("audit", "topic.db"), ("topic.db is a database, not a campaign file: give the campaign file that writes into "
          "it, sample.toml (kind sample)")),
+        (("audit", "topic.db"), ('An audit needs a campaign of kind = "sample" on the same topic that has run: see '
+         "docs/how-to/audit.md")),
         (("audit", "exp"), ("exp is the folder of an export, not a campaign file: name a campaign file, such as "
          "mine.toml (kind collect) or sample.toml (kind sample)")),
         (("audit", "mine.toml"), ('mine.toml is a campaign of kind collect, but an audit needs a sample: give the file '

@@ -265,7 +265,7 @@ def test_the_report_shows_who_would_have_guessed_best_where_somebody_looked_on(p
     shown = [line.split() for line in lines[begin : begin + 4]]
     assert [line[0] for line in shown] == [one.estimator or "?" for one in found.estimators]
     assert sum("steered" in line for line in shown) == 1
-    assert sum("looked" in line for line in shown) == 3
+    assert sum("shadow" in line for line in shown) == 3
     assert [line[-1] for line in shown] == [str(found.picks)] * 4
     assert [line[-2] for line in shown] == ["-"] * 4, "nine picks are too few to compare orders"
     assert [line[-3] for line in shown] == [f"{one.regret:.3f}" for one in found.estimators]
