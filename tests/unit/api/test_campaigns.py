@@ -109,6 +109,9 @@ def test_a_run_goes_on_where_it_stopped_as_one_that_did_not_stop(mock, tmp_path)
     halted = make(mock, tmp_path / "two")
     assert halted.run(steps=11).report.to_dict()["steps"] == 11
     assert halted.run().report.to_dict()["steps"] == 30
+    seen = []
+    assert halted.run(steps=20, on_progress=seen.append).why == "30 steps are done already; the limit is 20"
+    assert seen[-1].text.startswith("steps 30 (limit 20) ")
     picks = []
     for name in ("one", "two"):
         with sqlite3.connect(tmp_path / name / "example.db") as connection:
