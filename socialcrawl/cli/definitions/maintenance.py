@@ -109,9 +109,9 @@ def retain(
     pause: Pause = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete content fetched more than SPAN ago.
+    """Delete content fetched long ago.
 
-    It deletes the content of these posts and profiles, and keeps ids and usernames.
+    It deletes the content of posts and profiles fetched more than SPAN ago, and keeps ids and usernames.
     """
     from socialcrawl.cli.commands.forget import ErasureOptions, erase_in, parse_days  # noqa: PLC0415
     from socialcrawl.cli.commands.forget import retain as erase  # noqa: PLC0415
