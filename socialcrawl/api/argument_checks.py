@@ -54,10 +54,10 @@ def check_arguments(**rules: ArgumentRule) -> Callable[[Callable[Arguments, Resu
 def _convert(function: str, name: str, rule: ArgumentRule, value: Any) -> Any:
     try:
         return rule.convert(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError):
         shown = repr(value)
         shown = shown if len(shown) <= 60 else f"{shown[:60]}..."
-        raise SettingsError(f"{function}({name}={shown}): give {rule.wanted}.") from error
+        raise SettingsError(f"{function}({name}={shown}): give {rule.wanted}.") from None
 
 
 def make_whole_rule(least: int) -> ArgumentRule:

@@ -22,15 +22,18 @@ from socialcrawl.campaign.cost_outlook import describe_excess_cost, make_campaig
 from socialcrawl.campaign.plan import Plan, make_plan
 from socialcrawl.campaign.run_preview import preview_run
 from socialcrawl.campaign.settings import check_settings
+from socialcrawl.campaign.settings_errors import FROM_PYTHON
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, Grant, Outcome, Reply, Wait, format_time
 from socialcrawl.engine.protocols import Batch
-from socialcrawl.errors import SettingsError
+from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.render import quote as quote_page
 from socialcrawl.render import run_effects
 from socialcrawl.render.campaign_report import collect_values, show
 from socialcrawl.render.console import render_text
 from socialcrawl.render.live_screen import CampaignView, describe_progress
+from socialcrawl.storage.database.health import is_missing
 
+Keys = dict[str, Any] | None  # a section of a campaign file
 OFTEN = 0.5  # seconds between two lines in a notebook, unless a wait begins or ends
 
 
@@ -115,9 +118,24 @@ class Campaign:
 
     Args:
         name: letters, digits and _ . -
-        sections: the keys and sections of a campaign file (docs/reference/campaign-keys.md) as values and dicts:
-            `kind="track"`, `topic={"keywords": [...]}`, `budget={"max_money": 5}`. Without `database`, it is the file
-            NAME.db in the current folder.
+        kind: collect (the default), track, refresh, sample, capture, or one that a package adds.
+        database: a file or an address of PostgreSQL; None: the file NAME.db in the current folder.
+        seed: of all random draws, 0 or more.
+        topic: the keys of this section of a campaign file (docs/reference/campaign-keys.md), as in
+            `topic={"keywords": ["telescope"]}`; so are the following.
+        accounts: accounts that are never read.
+        seeds: where the campaign starts, as in `seeds={"usernames": ["ann"]}`.
+        crawl: how accounts are chosen, as in `crawl={"steps": 200}`.
+        track: for kind="track".
+        refresh: for kind="refresh".
+        sample: for kind="sample".
+        capture: for kind="capture".
+        budget: what it may spend, as in `budget={"max_money": 5}`.
+        source: the platform, as in `source={"platform": "bluesky"}`.
+        limits: where your access differs from the platform's limits.
+        schedule: when a daemon works on it.
+        notify: notices of a daemon.
+        added: the section of a kind that another package adds.
 
     Raises:
         SettingsError: with one line for each key that is wrong.
@@ -129,8 +147,30 @@ class Campaign:
     """
 
     @check_arguments(name=TEXT)
-    def __init__(self, name: str, **sections: Any) -> None:
-        self._settings = check_settings({"name": name, "database": f"{name}.db", **sections}, "Campaign")
+    def __init__(
+        self,
+        name: str,
+        *,
+        kind: str | None = None,
+        database: str | Path | None = None,
+        seed: int | None = None,
+        topic: Keys = None,
+        accounts: Keys = None,
+        seeds: Keys = None,
+        crawl: Keys = None,
+        track: Keys = None,
+        refresh: Keys = None,
+        sample: Keys = None,
+        capture: Keys = None,
+        budget: Keys = None,
+        source: Keys = None,
+        limits: Keys = None,
+        schedule: Keys = None,
+        notify: Keys = None,
+        **added: Any,
+    ) -> None:
+        given = {key: value for key, value in locals().items() if key not in ("self", "added") and value is not None}
+        self._settings = check_settings({"database": f"{name}.db", **given, **added}, FROM_PYTHON)
 
     @classmethod
     @check_arguments(path=PATH)
@@ -178,6 +218,8 @@ class Campaign:
             ...     print(data.campaigns)
             ['sky']
         """
+        if is_missing(self._settings.database):
+            raise StoreError(f"There is no database {self.database} yet: run the campaign first, with run().")
         return open_dataset(self.database)
 
     def quote(self) -> TextReport:

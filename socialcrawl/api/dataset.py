@@ -3,19 +3,21 @@
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import orjson
 
-from socialcrawl.api.argument_checks import PATH, SWITCH, TEXT, check_arguments, make_whole_rule
+from socialcrawl.api.argument_checks import PATH, SWITCH, TEXT, ArgumentRule, check_arguments, make_whole_rule
 from socialcrawl.api.data_tables import Table, make_columns, make_query_table
 from socialcrawl.api.network import Network
 from socialcrawl.api.text_report import CampaignPage, TextReport
 from socialcrawl.crawls.base import ReportRequest
 from socialcrawl.crawls.reporting import explain
 from socialcrawl.engine.clock import SystemClock
+from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.datasheet import render_page
 from socialcrawl.exporters.export import make_datasheet
@@ -37,6 +39,23 @@ CHARGED = (
     "not known, for a price table of your own or a platform that is not installed"
 )
 COUNTED = "when it was last read"
+
+
+def _convert_parameters(given: Any) -> Any:
+    if isinstance(given, str | bytes):
+        raise TypeError
+    if isinstance(given, Mapping):
+        return {str(name): _convert_parameter(value) for name, value in given.items()}
+    return [_convert_parameter(value) for value in given]
+
+
+def _convert_parameter(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return format_time((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp())
+    return value.isoformat() if isinstance(value, date) else value
+
+
+PARAMETERS = ArgumentRule("a list of values, or a dict of values by name", _convert_parameters)
 
 
 class TableDefinition(NamedTuple):
@@ -290,24 +309,32 @@ class Dataset:
         number, name = find_campaign(self._session.connection, campaign)
         return Network(self._session, number, name, on_topic=on_topic)
 
-    @check_arguments(query=TEXT, timeout=TEXT)
-    def sql(self, query: str, *, timeout: str = "30s") -> Table:
+    @check_arguments(query=TEXT, params=PARAMETERS, timeout=TEXT)
+    def sql(
+        self, query: str, *, params: Sequence[Any] | Mapping[str, Any] | None = None, timeout: str = "30s"
+    ) -> Table:
         """Return the answer to one SELECT, held in memory; docs/reference/schema.md has the tables and views.
 
+        Times are texts in ISO 8601 and UTC, such as `2026-01-31T12:00:00.000000Z`; they sort and compare as texts.
+
         Args:
-            query: the SELECT.
+            query: the SELECT, with placeholders for `params`: `?` or `:name`; in PostgreSQL `%s` or `%(name)s`.
+            params: their values in order, or by name; they are never part of the statement. A datetime becomes text
+                as it is stored (without a zone, it is UTC).
             timeout: the longest time that the database works on it, as "30s" or "5m".
 
         Raises:
             StoreError: the query is wrong, would change something, or takes too long.
 
         Example:
-            >>> data.sql("select lang, count(*) as posts from post group by lang").to_pandas()
+            >>> query = "select lang, count(*) as posts from post where lang = ? group by lang"
+            >>> data.sql(query, params=["en"]).to_pandas()
               lang  posts
             0   en      7
         """
         self._session.check_open()
-        with run_query(self._session.source, query, parse_seconds(timeout), time.monotonic) as (names, rows):
+        seconds, values = parse_seconds(timeout), params or ()
+        with run_query(self._session.source, query, seconds, time.monotonic, parameters=values) as (names, rows):
             return make_query_table(names, [*rows])
 
     @check_arguments(campaign=TEXT, top=make_whole_rule(0))

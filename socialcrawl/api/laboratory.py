@@ -1,9 +1,10 @@
 """Known graphs, and crawls replayed on them: which estimator suits a topic, before a request is sent."""
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -24,6 +25,7 @@ from socialcrawl.lab.grid import draw_seed_sets
 from socialcrawl.lab.post_table import read_posts
 from socialcrawl.lab.simulation import ReplaySetup
 from socialcrawl.lab.simulation import simulate as replay
+from socialcrawl.text.wording import pluralize
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -74,6 +76,15 @@ def _convert_axes(value: Any) -> Any:
     return value
 
 
+def _convert_seeds(value: Any) -> Any:
+    if not isinstance(value, str | bytes | Mapping) and hasattr(value, "__iter__") and (sets := list(value)):
+        return [KEYWORDS.convert(names) for names in sets]
+    return WHOLE.convert(value)
+
+
+WHOLE = make_whole_rule(1)
+SEEDS = ArgumentRule(f'{WHOLE.wanted}, or a list of names for each set, such as [["ann", "ben"]]', _convert_seeds)
+NUMBER = ArgumentRule("a number", float)
 EDGES = ArgumentRule("a list of (source, target) or (source, target, weight), or a path of a file", _convert_edges)
 VALUES = ArgumentRule("a dict of a number for each name, or a path of a file", _convert_values)
 NETWORKX_GRAPH = ArgumentRule("a graph of networkx, such as networkx.DiGraph()", _convert_networkx_graph)
@@ -131,7 +142,14 @@ class Graph:
             >>> sc.Graph.from_posts("posts.csv", keywords=["telescope"])
             <Graph: 8 accounts, 5 of them relevant, 9 links>
         """
-        return cls(graphs.build_mention_graph(read_posts(Path(path)), Topic(tuple(keywords))))
+        made = cls(graphs.build_mention_graph(read_posts(Path(path)), Topic(tuple(keywords))))
+        if not made.known.beta.any():
+            warnings.warn(
+                f"No post in {path} matches {', '.join(map(repr, keywords))}, so no account of the graph is relevant: "
+                "use other keywords.",
+                stacklevel=3,
+            )
+        return made
 
     @classmethod
     @check_arguments(edges=EDGES, values=VALUES)
@@ -310,22 +328,28 @@ class SimulationResult:
 
 @check_arguments(
     steps=make_whole_rule(1),
-    seeds=make_whole_rule(1),
+    seeds=SEEDS,
     seeds_per_set=make_whole_rule(1),
     seed=make_whole_rule(0),
     strategy=TEXT,
     refresh_rate=make_whole_rule(1),
+    switch_after=make_whole_rule(0),
+    start=TEXT,
+    nr_d=NUMBER,
 )
 def simulate(
     graph: Graph,
     estimators: Sequence[str | Estimator | type[Estimator]],
     *,
     steps: int,
-    seeds: int = 10,
+    seeds: int | Sequence[Sequence[str]] = 10,
     seeds_per_set: int = 20,
     seed: int = 1,
     strategy: str = "greedy",
     refresh_rate: int = 1,
+    switch_after: int = 1000,
+    start: str | None = None,
+    nr_d: float = 0.5,
 ) -> SimulationResult:
     """Replay crawls on a known graph, with the loop and the crawl that run live.
 
@@ -333,11 +357,14 @@ def simulate(
         graph: the graph.
         estimators: names (`oracle` knows the truth), classes, or objects, of which each replay gets a copy.
         steps: accounts to read after the seeds, at least 1.
-        seeds: the number of sets of seeds, at least 1; each is replayed by every estimator.
+        seeds: the number of sets of seeds, or one list of names for each set; every estimator replays each set.
         seeds_per_set: accounts of a set, drawn among those of relevance above 0.
         seed: of the draws.
         strategy: greedy, altered-greedy or proportional.
         refresh_rate: accounts picked between two estimates (r of Algorithm 1).
+        switch_after: steps before a hybrid becomes linear; a warning says where it never does.
+        start: first estimator of a hybrid; None: nh-ne of its kind.
+        nr_d: weight of an account's own score in Navigational Rank (`nr`), from 0.001 to 1.
 
     Raises:
         SettingsError: a name is not known, a number is out of range, or the graph has too few relevant accounts.
@@ -346,22 +373,69 @@ def simulate(
         >>> sc.simulate(graph, ["oracle", "bfs"], steps=3, seeds=2, seeds_per_set=1)
         <SimulationResult, mean score at the end: oracle 2.5, bfs 2.0>
     """
+    named = _name_estimators(graph, estimators)
+    setup = ReplaySetup("random", steps, strategy, refresh_rate, "sum", seed, switch_after, start, nr_d=nr_d)
+    setups = {name: replace(setup, estimator=one) if isinstance(one, str) else setup for name, one in named.items()}
+    sets = _find_seed_sets(graph.known, seeds, seeds_per_set, seed)
+    for doubt in _explain_doubts(graph.known, sets, setups):
+        warnings.warn(doubt, stacklevel=3)
+    curves: dict[str, NDArray[np.float64]] = {}
+    for name, one in named.items():
+        make = None if isinstance(one, str) else _make_maker(name, one, seed)
+        curves[name] = np.array([replay(graph.known, chosen, setups[name], make).curve for chosen in sets])
+    return SimulationResult(curves)
+
+
+def _name_estimators(
+    graph: Graph, estimators: Sequence[str | Estimator | type[Estimator]]
+) -> dict[str, str | Estimator | type[Estimator]]:
+    """Return the estimators by name.
+
+    Raises:
+        SettingsError: one of them is named twice, or `graph` or `estimators` is something else.
+    """
     if not isinstance(graph, Graph):
         raise SettingsError("The first argument is a Graph: make one with Graph.from_posts, from_edges or read.")
     if not isinstance(estimators, Sequence) or not estimators or isinstance(estimators, str):
         raise SettingsError("estimators are a list of names, classes or objects: name at least one.")
-    sets = draw_seed_sets(graph.known, seeds, seeds_per_set, seed)
-    curves: dict[str, NDArray[np.float64]] = {}
+    named: dict[str, str | Estimator | type[Estimator]] = {}
     for one in estimators:
         name = one if isinstance(one, str) else _find_name(one)
-        if name in curves:
+        if name in named:
             raise SettingsError(f"The estimator {name} is named twice: give each object its own attribute `name`.")
-        setup = ReplaySetup(
-            one if isinstance(one, str) else "random", steps, strategy=strategy, refresh_rate=refresh_rate, seed=seed
+        named[name] = one
+    return named
+
+
+def _find_seed_sets(graph: KnownGraph, seeds: int | Sequence[Sequence[str]], size: int, seed: int) -> list[list[int]]:
+    """Return the rows of each set of seeds, drawn or named.
+
+    Raises:
+        SettingsError: the graph has too few relevant accounts, or a name is not in it.
+    """
+    if not isinstance(seeds, int):
+        return [
+            graphs.find_rows([(f"simulate(seeds), set {number}", name) for name in names], graph)
+            for number, names in enumerate(seeds, 1)
+        ]
+    if (relevant := int(np.count_nonzero(graph.beta))) < size:
+        most = f"pass seeds_per_set={relevant} or fewer" if relevant else "check the keywords"
+        raise SettingsError(
+            f"The graph has {pluralize(relevant, 'relevant account')}, fewer than seeds_per_set={size}: {most}, or "
+            'name the seeds of each set, as in seeds=[["ann", "ben"]].'
         )
-        make = None if isinstance(one, str) else _make_maker(name, one, seed)
-        curves[name] = np.array([replay(graph.known, chosen, setup, make).curve for chosen in sets])
-    return SimulationResult(curves)
+    return draw_seed_sets(graph, seeds, size, seed)
+
+
+def _explain_doubts(graph: KnownGraph, sets: list[list[int]], setups: Mapping[str, ReplaySetup]) -> Iterator[str]:
+    """Yield what is likely not meant, in sentences."""
+    yield from (f"{setup.late_switch}." for setup in setups.values() if setup.late_switch)
+    steps, left = next(iter(setups.values())).budget, graph.size - min(map(len, sets))
+    if steps > left:
+        yield (
+            f"steps={steps}: the graph has {pluralize(graph.size, 'account')}, so nothing is left to read after at "
+            f"most {pluralize(left, 'step')}, and the curves stay level from there."
+        )
 
 
 def _read_edge(number: int, edge: Any) -> tuple[str, str, float]:

@@ -1,17 +1,12 @@
 """Settings of a campaign: typed, read from TOML, refused with a sentence that names the key and the remedy."""
 
-import json
-import re
 import tomllib
-from collections.abc import Iterator
-from difflib import get_close_matches
 from hashlib import blake2b
 from pathlib import Path
-from typing import Annotated, Any, Self, get_args
+from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     Field,
     ModelWrapValidatorHandler,
     PlainSerializer,
@@ -30,6 +25,7 @@ from socialcrawl.campaign.sections.access import LimitsSection, SourceSection
 from socialcrawl.campaign.sections.operation import NotifySection, ScheduleSection
 from socialcrawl.campaign.sections.topic import AccountsSection, BudgetSection, CrawlSection, SeedsSection, TopicSection
 from socialcrawl.campaign.sections.values import Section
+from socialcrawl.campaign.settings_errors import INIT, explain_settings_error
 from socialcrawl.crawls.capture.section import CaptureSection
 from socialcrawl.crawls.facts import BUILT_IN, DEFAULT, KindFacts, find_kind_facts, list_foreign_keys
 from socialcrawl.crawls.refresh.section import RefreshSection
@@ -37,18 +33,13 @@ from socialcrawl.crawls.sample.section import SampleSection
 from socialcrawl.crawls.track.section import TrackSection
 from socialcrawl.engine.model import LARGEST
 from socialcrawl.errors import SettingsError
-from socialcrawl.formats.documents import explain_toml_error, explain_unreadable, read_bytes, read_toml
+from socialcrawl.formats.documents import explain_toml_error, explain_unreadable, read_bytes, read_text, read_toml
 from socialcrawl.platforms import facts as platform_facts
 from socialcrawl.storage.database.address import DatabaseAddress, PostgresAddress, parse_address
 from socialcrawl.storage.database.filetypes import describe_wrong_campaign
+from socialcrawl.system.bounds import MAX_TOML
 
 __all__ = ["CrawlSection", "Section", "Settings", "check_settings", "read"]
-
-# Settings into which a token or a secret address may be pasted: they are never shown.
-SECRETS = {"source": ("token_env", "tokens", "base_url"), "notify": ("webhook_env", "apprise_env", "command")}
-
-
-INSIDE = re.compile(r"\[|function-")  # parts of a place that pydantic adds where a value has several forms
 
 
 def _digest(path: Path, kind: str) -> str:
@@ -141,7 +132,7 @@ class Settings(Section):
     def _of_one_kind(self) -> Self:
         facts = find_kind_facts(self.kind)
         if facts.topical and "topic" not in self.model_fields_set:
-            raise ValueError("topic is missing: `socialcrawl init` writes a file that has it")
+            raise ValueError(f"topic is missing: {INIT}")
         if idle := [name for name in facts.idle if getattr(self, name) != type(getattr(self, name))()]:
             raise ValueError(f'[{idle[0]}] has no effect where kind = "{self.kind}"{facts.why_idle}: remove it')
         for other in BUILT_IN.values():
@@ -243,7 +234,7 @@ def read(path: Path) -> Settings:
         raise SettingsError(f"{why}: name a campaign file (`socialcrawl init` writes one).") from error
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path} is not valid TOML: {explain_toml_error(error, path)}.") from error
-    settings = check_settings(given, str(path))
+    settings = check_settings(given, str(path), path)
     file, own = settings.seeds.file, settings.source.policy
     seeds = settings.seeds.model_copy(update={"file": path.parent / file if file else None})
     source = settings.source.model_copy(update={"policy": path.parent / own if own else None})
@@ -273,8 +264,8 @@ def load_stored(given: dict[str, Any], origin: str) -> Settings:
     return _validate(kept, origin)
 
 
-def check_settings(given: dict[str, Any], origin: str) -> Settings:
-    """Return the settings given as a dictionary; `origin` is named in errors.
+def check_settings(given: dict[str, Any], origin: str, file: Path | None = None) -> Settings:
+    """Return the settings given as a dictionary; errors name `origin`, and lines of `file` if they come from one.
 
     Raises:
         SettingsError: with one line for each key that is wrong, or that holds what looks like a secret.
@@ -283,88 +274,13 @@ def check_settings(given: dict[str, Any], origin: str) -> Settings:
     platform = str(source.get("platform", usual) if isinstance(source, dict) else usual)
     if found := dict(pasted_secrets.find_secrets(given, platform)):
         raise SettingsError("\n".join(f"{origin}: {line}." for line in pasted_secrets.advise(found, platform)))
-    return _validate(given, origin)
+    return _validate(given, origin, file)
 
 
-def _validate(given: dict[str, Any], origin: str) -> Settings:
+def _validate(given: dict[str, Any], origin: str, file: Path | None = None) -> Settings:
     try:
         return Settings.model_validate(given)
     except ValidationError as error:
-        raise SettingsError("\n".join(dict.fromkeys(_explain_error(error, origin)))) from error
-
-
-FROM_PYTHON = "Campaign"  # the origin of settings that a Python program gave
-NUMBERS = {"float_type": "20.0", "float_parsing": "20.0", "int_type": "300", "int_parsing": "300"}
-
-
-def _explain_error(error: ValidationError, origin: str) -> Iterator[str]:
-    for problem in error.errors():
-        place = [str(part) for part in problem["loc"] if not INSIDE.search(str(part))]
-        if len(place) < len(problem["loc"]) and _has_other_form(problem):
-            continue
-        if not place:  # of the file as a whole
-            yield f"{origin}: {problem['msg'].removeprefix('Value error, ')}."
-            continue
-        kept = SECRETS.get(place[0], ())
-        hidden = place[0] in SECRETS and (len(place) < 2 or place[1] in kept) and place[-1] != "kind"
-        is_section = len(place) == 1 and problem["type"] == "value_error"  # of several keys of a section
-        where = f"[{place[0]}] {'.'.join(place[1:])}".rstrip() if len(place) > 1 or _is_table(place[0]) else place[0]
-        where = f"[{place[0]}]" if is_section and isinstance(problem["input"], dict) else where
-        shown = "" if hidden or is_section or place[0] == "database" else f" = {problem['input']!r}"
-        if problem["type"] == "extra_forbidden" and pasted_secrets.KEYED.match(place[-1]):
-            yield f"{origin}: {where} is not a setting. {pasted_secrets.STAYS}"
-        elif problem["type"] == "extra_forbidden":
-            yield f"{origin}: {where} is not a setting.{_suggest_key(place)}"
-        elif problem["type"] == "missing":
-            yield f"{origin}: {where} is missing: `socialcrawl init` writes a file that has it."
-        elif problem["type"] == "model_type" and len(place) == 1:
-            form = f"give its keys as a dict: {place[0]}={{...}}"
-            form = form if origin == FROM_PYTHON else f"it is a table, so write [{place[0]}] and its keys below"
-            yield f"{origin}: {place[0]}{shown}: {form}."
-        else:
-            message = problem["msg"].removeprefix("Value error, ")
-            if problem["type"] in NUMBERS and isinstance(problem["input"], str) and not hidden:
-                example = re.search(r"\d+(?:[.,]\d+)?", problem["input"])
-                number = example[0].replace(",", ".") if example else NUMBERS[problem["type"]]
-                message = f"a number without quotes is wanted: write {place[-1]} = {number}"
-            if problem["type"] == "list_type" and isinstance(problem["input"], str) and not hidden:
-                message = f"a list is wanted: write {place[-1]} = {json.dumps([problem['input']], ensure_ascii=False)}"
-            yield f"{origin}: {where}{shown}: {message[0].lower()}{message[1:].rstrip('.')}."
-
-
-def _has_other_form(problem: Any) -> bool:
-    """Return whether a value has the wrong form: a list where a text is expected, or a text for a list."""
-    return (problem["type"], isinstance(problem["input"], str)) in (("list_type", True), ("string_type", False))
-
-
-def _is_table(name: str) -> bool:
-    """Return whether it is a table that may be left out."""
-    return name in Settings.model_fields and isinstance(Settings.model_fields[name].default, Section)
-
-
-def _find_sections(key: str) -> list[str]:
-    """Return the sections of a campaign file that have a key."""
-    sections = ((name, type(field.default)) for name, field in Settings.model_fields.items())
-    return [
-        name
-        for name, section in sections
-        if issubclass(section, Section) and key in {field.alias or own for own, field in section.model_fields.items()}
-    ]
-
-
-def _suggest_key(place: list[str]) -> str:
-    model: type[BaseModel] = Settings
-    if len(place) > 1 and place[0] not in Settings.model_fields:  # the section of a kind that another package adds
-        model, place = find_kind_facts(place[0]).section or Settings, place[1:]
-    for part in place[:-1]:
-        if not part.isdigit():  # the place in a list
-            kind = next(field.annotation for name, field in model.model_fields.items() if part in (name, field.alias))
-            (model,) = get_args(kind) or (kind,)
-    known = [field.alias or name for name, field in model.model_fields.items()]
-    homes = _find_sections(place[-1])
-    if homes:
-        return f" It belongs under {' or '.join(f'[{name}]' for name in homes)}."
-    nearest = get_close_matches(place[-1], known, 1)
-    if nearest:
-        return f" Did you mean {nearest[0]!r}?"
-    return f" Known here are: {', '.join(known)}."
+        text = "" if file is None else read_text(file, "utf-8-sig", MAX_TOML)
+        lines = dict.fromkeys(explain_settings_error(error, Settings, origin, text))
+        raise SettingsError("\n".join(lines)) from None  # a traceback of pydantic says less

@@ -84,6 +84,8 @@ def split_words(words: list[str], what: str) -> tuple[str | None, str]:
         SettingsError: there are more, or the last one is a database, a campaign file or an export.
     """
     *places, last = words
+    if is_database(last) and places and not is_database(places[0]):
+        raise SettingsError(f"Swap the arguments: {last} comes first, {what} after it.")
     if len(places) > 1:
         quotes = ", and put it into quotes" if "query" in what else ""
         raise SettingsError(f"Give at most a database and {what}{quotes}.")

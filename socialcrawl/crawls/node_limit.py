@@ -12,6 +12,13 @@ FREE = (*FINDING, Act.RESOLVE, Act.IMPORT)
 """Acts that read no account: they find accounts, or the answer is known already."""
 
 
+def stop_at_limit(steps: int, taken: int) -> Stop:
+    """Return the end of a crawl that may do `steps` steps and has `taken` as many or more."""
+    reached = f"the limit of {pluralize(steps, 'step')} is reached"
+    done = f"{pluralize(taken, 'step is', 'steps are')} done already; the limit is {steps:,}"
+    return Stop(StopKind.DONE, done if taken > steps else reached)
+
+
 class NodeLimit:
     """The crawl `inner` with a budget of `most` nodes; the same contract."""
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import Estimator, make_estimator
 from socialcrawl.crawls.collect.estimators.base import ScoreTerms, make_own_terms
-from socialcrawl.crawls.collect.estimators.registry import check, check_start
+from socialcrawl.crawls.collect.estimators.registry import check, check_start, explain_late_switch
 from socialcrawl.crawls.collect.strategies import make_strategy
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.loop import run
@@ -60,6 +60,11 @@ class ReplaySetup:
     q: float = 0.9
     zeta: float = 0.5
     nr_d: float = 0.5
+
+    @property
+    def late_switch(self) -> str:
+        """Why a hybrid never learns, as a clause; "" if it does or is no hybrid."""
+        return explain_late_switch(self.estimator, self.budget, self.switch_after, self.start)
 
     def __post_init__(self) -> None:
         try:

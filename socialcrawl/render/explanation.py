@@ -11,7 +11,7 @@ from rich.table import Table
 
 from socialcrawl.crawls.collect.crawl import REST
 from socialcrawl.crawls.collect.estimators.added import LOWEST
-from socialcrawl.crawls.collect.explain import Explanation
+from socialcrawl.crawls.collect.explain import Decision, Explanation
 from socialcrawl.crawls.registry import find_kind
 from socialcrawl.crawls.seeds import TRIES
 from socialcrawl.crawls.trace import AccountTrace
@@ -118,13 +118,20 @@ def _(explanation: Explanation) -> str:
     because = "it was found without a link to it"
     if links:
         matching = f"{topical:,} of them" if links > 1 else "" if topical else "not"
-        because = f"{_count_links(explanation, links)}, {f'{matching} in matching posts'.strip()}"
+        today = " of today's topic" if "topic" in (made.why or "") else ""
+        because = f"{_count_links(explanation, links)}, {f'{matching} in matching posts'.strip()}{today}"
     if explanation.state == "frontier":
         place = f"{made.rank:,} of {made.frontier:,} by its score, {format_number(made.score)}"
         return f"Not read yet: {because}. It is number {place}."
     if made.drawn != STEERED:
         return f"Drawn at random in step {made.taken + 1:,}, to measure what the estimator gains.{result}"
-    return f"Chosen in step {made.taken + 1:,} with the score {format_number(made.score)}: {because}.{result}"
+    score = format_number(_find_stored_score(explanation, made))
+    return f"Chosen in step {made.taken + 1:,} with the score {score}: {because}.{result}"
+
+
+def _find_stored_score(explanation: Explanation, made: Decision) -> float:
+    """Return the score that was stored when an account was chosen; after a change of topic, another is recomputed."""
+    return next((ask.score for ask in reversed(explanation.asks) if ask.act == Act.EXPAND), made.score)
 
 
 def _count_links(explanation: Explanation, links: int) -> str:
@@ -216,7 +223,9 @@ def _format_decision(explanation: Explanation) -> Iterator[str]:
         yield f"explained with version {explanation.version} of the settings, those of the time"
     taken = pluralize(made.taken, "step")
     yield f"estimator {explanation.estimator}, strategy {explanation.strategy}; after {taken} it was {made.turn}"
-    yield f"score {format_number(made.score)}: rank {made.rank:,} of {made.frontier:,} that could be read"
+    today = "for today's topic" if "topic" in (made.why or "") else "from today's history"
+    recomputed = f"recomputed {today}: " if made.agrees is False else ""
+    yield f"{recomputed}score {format_number(made.score)}: rank {made.rank:,} of {made.frontier:,} that could be read"
     best, who = made.best
     if made.rank > 1:
         yield f"the best of them scored {format_number(best)} ({_name_node(explanation, who)})"
@@ -231,7 +240,8 @@ def _format_decision(explanation: Explanation) -> Iterator[str]:
         steps = pluralize(explanation.steps, "step is", "steps are")
         yield f"the campaign's {steps} done: it would take more to reach it"
     if made.agrees is False:
-        yield f"what was stored with the decision differs: {made.why} after it"
+        stored = format_number(_find_stored_score(explanation, made))
+        yield f"the score stored with the decision is {stored}; {made.why}"
     seen = ", ".join(f"{name} {format_number(value)}" for name, value in made.features.items())
     yield f"known of it then: {seen}" if made.agrees is not None else f"known of it: {seen}"
 

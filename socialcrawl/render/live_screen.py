@@ -213,9 +213,9 @@ def _describe_wait(campaign: OpenCampaign, wait: Wait | None) -> str:
 def describe_progress(campaign: OpenCampaign) -> str:
     """Return one line that says how far a campaign is."""
     crawl = campaign.crawl
-    of = f" of {campaign.settings.crawl.steps:,}" if campaign.settings.crawl.steps else ""
     progress = campaign.plan.kind.describe_progress(crawl)
-    return f"{progress.done} {crawl.taken:,}{of}  {progress.found}  {describe_spending(campaign)}  {progress.ahead}"
+    steps = _format_steps(crawl.taken, campaign.settings.crawl.steps)
+    return f"{progress.done} {steps}  {progress.found}  {describe_spending(campaign)}  {progress.ahead}"
 
 
 def _describe_kind(campaign: OpenCampaign) -> list[tuple[str, Table | str]]:
@@ -243,6 +243,13 @@ def describe_spending(campaign: OpenCampaign) -> str:
     return "  ".join(parts)
 
 
+def _format_steps(done: int, limit: int | None) -> str:
+    """Return the steps done and their limit; a run may be limited to fewer than were done before it."""
+    if limit is None or done <= limit:
+        return _format_part(done, limit)
+    return f"{done:,} (limit {limit:,})"
+
+
 def _format_part(spent: int, cap: int | None) -> str:
     return f"{spent:,}" + (f" of {cap:,}" if cap is not None else "")
 
@@ -251,5 +258,5 @@ def _make_bar(done: int, total: int | None) -> Table | str:
     if total is None:
         return f"{done:,}"
     grid = Table.grid(padding=(0, 1))
-    grid.add_row(ProgressBar(total=total, completed=done, width=30), f"{done:,} of {total:,}")
+    grid.add_row(ProgressBar(total=total, completed=done, width=30), _format_steps(done, total))
     return grid

@@ -202,10 +202,18 @@ def _describe_ranges(plan: Plan, found: Quote) -> Iterator[str]:
     wanted = {"requests": "requests", "posts": "posts"} | ({"money": "cost"} if plan.policy.is_billed else {})
     lacking = [word for name, word in wanted.items() if name not in found.ranges]
     if lacking and not plan.shape.captures:
-        least = FEW if "requests" in lacking else ENOUGH
-        few = found.done.steps < least or find_remaining(plan.shape, found.done).queries > 0
-        why = f"before {least} steps are done" if few else "that is narrow enough to be of use"
-        yield f"There is no range for {', '.join(lacking)} {why}: the probable number may be off by several times."
+        ahead = find_remaining(plan.shape, found.done)
+        others = " and ".join(word for word in wanted.values() if word != "requests")
+        unknown = f"There is no range for {' and '.join(lacking)}"
+        if found.done.steps < FEW:
+            unknown = f"There is no range yet: requests have one after {FEW} steps, {others} after {ENOUGH}"
+        elif ahead.queries or ahead.seeds:
+            unknown = "There is no range while searches or seeds are still to come"
+        elif found.done.steps < ENOUGH and "requests" not in lacking:
+            unknown += f" before {ENOUGH} steps are done"
+        else:
+            unknown += " that is narrow enough to be of use"
+        yield f"{unknown}. Probable numbers without a range may be off by several times."
 
 
 def _describe_budgets(found: Quote) -> str:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import time
@@ -12,7 +13,10 @@ from urllib.parse import urlsplit, urlunsplit
 import requests
 from requests.adapters import HTTPAdapter
 
+from socialcrawl.errors import MockError
 from socialcrawl.mock.server import MockThread, serve_in_thread
+from socialcrawl.mock.server_settings import MockSettings
+from socialcrawl.text.wording import explain_unknown
 
 FIRST = datetime(2026, 11, 1, 12, tzinfo=UTC)
 TIMEOUT = 30.0  # seconds until a request of a test is given up
@@ -92,7 +96,7 @@ class SocialApi:
         """
         told = requests.post(f"{self.url}/_mock/faults", json={"fault": [*faults]}, timeout=TIMEOUT)
         if told.status_code != 200:
-            raise ValueError(told.text)
+            raise ValueError(told.json()["error"])
 
 
 @contextmanager
@@ -115,9 +119,12 @@ def serve_posts(
 
     Raises:
         PostsFileError: the posts cannot be read.
-        MockError: a setting is wrong.
+        MockError: a setting is unknown or wrong.
         ValueError: a fault is wrong.
     """
+    known = [field.name for field in fields(MockSettings)]
+    if unknown := next((name for name in settings if name not in known), None):
+        raise MockError(explain_unknown("setting", unknown, known))
     clock = MockClock()
     with serve_in_thread(_write_posts(posts, folder), time=clock.time, **settings) as mock:
         api = SocialApi(mock, clock)

@@ -82,8 +82,8 @@ HOMES = {
         "crawls/sample/decision_tree.py",
     ),
     "pydantic": (
-        "campaign/policies.py", "campaign/settings.py", "campaign/sections/", "crawls/refresh/section.py",
-        "crawls/capture/section.py", "crawls/sample/section.py", "crawls/track/section.py",
+        "campaign/policies.py", "campaign/settings.py", "campaign/settings_errors.py", "campaign/sections/",
+        "crawls/capture/section.py", "crawls/refresh/section.py", "crawls/sample/section.py", "crawls/track/section.py",
     ),
     "pydantic_core": ("campaign/settings.py",),
     "tenacity": ("ratelimit/retry.py",),

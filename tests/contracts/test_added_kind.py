@@ -104,7 +104,7 @@ def test_a_campaign_of_an_added_kind_runs_reports_explains_verifies_and_exports(
 
 @pytest.mark.parametrize(
     ("section", "wrong"),
-    [('[wander]\nby = "car"\n', "[wander] by"), ("[wander]\nbye = 1\n", "[wander] bye is not a setting"),
+    [('[wander]\nby = "car"\n', "[wander] by"), ("[wander]\nbye = 1\n", "unknown key 'bye' under [wander]"),
      ("[track]\np = 0.1\n", '[track] belongs to kind = "track"')],
 )  # fmt: skip
 def test_mistakes_in_its_section_are_named_with_the_file(package, tmp_path, section, wrong):

@@ -59,6 +59,8 @@ def test_the_commands_show_what_goes_and_do_it_when_agreed(tmp_path, monkeypatch
         again = command("forget", "--db", place, "--user", "1003", "--yes")
         assert "nothing of it here" in again.stdout
         assert "forgotten before: user:1003" in again.stdout
+        kept = command("retain", "100y", "--db", place, "--dry-run").stdout
+        assert re.search(r"fetched before \d{4}-.*Z:\n  nothing: all content here was fetched since 20\d\d-.*Z", kept)
         with pytest.raises(SettingsError, match="--yes"):
             command("retain", "90d", "--db", place)
         would = json.loads(command("retain", "90d", "--db", place, "--json", "--dry-run").stdout)
@@ -67,6 +69,7 @@ def test_the_commands_show_what_goes_and_do_it_when_agreed(tmp_path, monkeypatch
         store = stored(place)
         assert old["rows"]["post"] > 20
         assert rows(store, "select count(*) from post") == [(0,)]
+        assert "nothing: no content is stored here" in command("retain", "90d", "--db", place, "--yes").stdout
         chosen, kept = replayed(store, 99)
         assert chosen == kept == []
         close(store)

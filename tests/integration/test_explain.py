@@ -350,6 +350,10 @@ def test_decisions_under_an_older_topic_say_that_another_one_came(file, estimato
             if made is not None and made.agrees is False:
                 assert f"epoch 1 (topic) began with decision {epoch['first']}" in made.why
                 assert "the history before is another one now" in text
+                assert f"with the score {format_number(pick['score'])}: " in text.splitlines()[1]
+                assert f"recomputed for today's topic: score {format_number(made.score)}: rank {made.rank}" in text
+            elif made is not None:
+                assert "recomputed" not in text
         assert 0 < differ <= 5
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import requests
 
+from socialcrawl.errors import MockError
 from socialcrawl.testing.social_api import serve_posts
 
 ROOT = Path(__file__).parents[2]
@@ -61,9 +62,15 @@ def test_faults_can_be_set_on_the_way_and_wrong_ones_are_refused(tmp_path):
         assert ask().status_code == 200
         api.set_faults([{"kind": "error", "status": 502, "times": 1}])
         assert [ask().status_code for _ in range(2)] == [502, 200]
-        with pytest.raises(ValueError, match="weather"):
+        with pytest.raises(ValueError, match=r"^[^{]*weather"):
             api.set_faults([{"kind": "weather"}])
         assert api.report("mastodon")["over"] == 0
+
+
+def test_an_unknown_setting_is_refused_with_the_nearest_one(tmp_path):
+    said = "Unknown setting 'limits'. Did you mean 'limit'?"
+    with pytest.raises(MockError, match=re.escape(said)), serve_posts([], tmp_path, limits=5):
+        pass
 
 
 def test_several_apis_run_beside_each_other_also_on_a_file(tmp_path):

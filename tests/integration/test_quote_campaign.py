@@ -228,12 +228,16 @@ def test_ranges_hold_what_the_rest_took_and_are_shown_once_there_were_enough_ste
         crawl(campaign_of(mock.url, database, crawl={"steps": 30}, **how))
         meant = make_plan(campaign_of(mock.url, database, crawl={"steps": 280}, **how))
         assert make_campaign_quote(meant).ranges == {}
-        assert "no range for requests, posts, cost before 100 steps are done" in shown(
+        assert "no range yet: requests have one after 100 steps, posts and cost after 200." in shown(
             meant, make_campaign_quote(meant), 200
         )
         crawl(campaign_of(mock.url, database, crawl={"steps": 120}, **how))
         assert make_campaign_quote(meant).ranges.keys() == {"requests", "seconds"}
-        assert "no range for posts, cost before 200 steps are done" in shown(meant, make_campaign_quote(meant), 200)
+        assert "no range for posts and cost before 200 steps are done." in shown(meant, make_campaign_quote(meant), 200)
+        searched = replace(make_campaign_quote(meant), ranges={})
+        searched = replace(searched, done=replace(searched.done, new_queries=1))
+        assert "There is no range while searches or seeds are still to come." in shown(meant, searched, 200)
+        assert "steps" not in next(line for line in shown(meant, searched, 200).splitlines() if "no range" in line)
         crawl(campaign_of(mock.url, database, crawl={"steps": 210}, **how))
         found = make_campaign_quote(meant)
         text = shown(meant, found, 200)

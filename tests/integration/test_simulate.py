@@ -55,6 +55,13 @@ def command(folder, *words):
     return end.value.code or 0, out.getvalue(), complaint.getvalue()
 
 
+def test_a_hybrid_that_never_learns_is_named_below_the_comparison(folder):
+    _, printed, _ = command(folder, "simulate", *GIVEN, "--estimator", "hybrid-sum", "--steps", "5", "--jobs", "1")
+    assert "hybrid-sum chooses as nh-ne-sum in all 5 steps, because it switches after 1,000" in printed
+    learns = ("--estimator", "hybrid-sum", "--steps", "5", "--switch-after", "4", "--jobs", "1")
+    assert "chooses as" not in command(folder, "simulate", *GIVEN, *learns)[1]
+
+
 def replayed(folder, *words):
     """The only object that the command prints."""
     code, printed, complaint = command(folder, "simulate", *GIVEN, *words, "--json")

@@ -15,8 +15,8 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in 
 DEMO = ("--window", "1s", "--per-window", "30", "--steps", "110", "--missing", "0.1", "--switch-after", "20")
 
 
-def socialcrawl(*words, folder=None, within=600, token="a-token", **variables):
-    """The finished child process of one command; it never shows a traceback."""
+def socialcrawl(*words, folder=None, within=600, token="a-token", given=None, **variables):
+    """The finished child process of one command, with a text on stdin if one is given; it never shows a traceback."""
     more = {"X_BEARER_TOKEN": token} if token is not None else {}
     child = subprocess.run(
         [*COMMAND, *map(str, words)],
@@ -25,6 +25,7 @@ def socialcrawl(*words, folder=None, within=600, token="a-token", **variables):
         capture_output=True,
         text=True,
         timeout=within,
+        input=given,
         check=False,
     )
     assert "Traceback" not in child.stderr + child.stdout, child.stderr

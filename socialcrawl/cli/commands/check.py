@@ -44,7 +44,8 @@ def check(given: Sequence[Path], console: Console, *, as_json: bool = False) -> 
             plan = _make_plan(file)
             _check_unique(names, file, plan.settings)
         except SettingsError as error:
-            said["errors"] = [line.removeprefix(f"{file}: ") for line in str(error).splitlines()]
+            lines = str(error).splitlines()
+            said["errors"] = [line.removeprefix(f"{file}: ").removeprefix(f"{file}, ") for line in lines]
             lines = [f"WRONG  {file}: {line}" for line in said["errors"]]
         else:
             said |= {"campaign": plan.settings.name, "warnings": [warning for _, warning in plan.warnings]}

@@ -213,16 +213,20 @@ def retain(where: DatabaseAddress, manner: ErasureOptions, kept: float) -> Erasu
     now = SystemClock().now()
     before = format_time(max(0.0, now - kept))
     work = partial(forgetting.retain, before=before, now=format_time(now))
-    return _run_erasure(where, _Erasure("retain", work, f", older than {before[:19]}"), manner)
+    with open_database(where, create=False) as connection:
+        oldest = forgetting.find_oldest(connection)
+    nothing = f"all content here was fetched since {oldest[:19]}Z" if oldest else "no content is stored here"
+    return _run_erasure(where, _Erasure("retain", work, f", fetched before {before[:19]}Z", nothing=nothing), manner)
 
 
 class _Erasure(NamedTuple):
-    """What a command does: its name, its work in a transaction, what is said of it, and what it calls accounts."""
+    """What a command does: its name and work in a transaction, what is said of it and where nothing goes."""
 
     command: str
     work: Callable[[Opened], ErasureReport]
     more: str
     kind: str = "user"
+    nothing: str = "there is nothing of it here"
 
 
 def _run_erasure(where: DatabaseAddress, erasure: _Erasure, manner: ErasureOptions) -> ErasureReport:
@@ -234,7 +238,7 @@ def _run_erasure(where: DatabaseAddress, erasure: _Erasure, manner: ErasureOptio
             raise SettingsError("An erasure cannot be undone: agree to it with --yes, or look first with --dry-run.")
         report = _name_by_kind(found, erasure.kind)
         if not manner.as_json:
-            _print_report(report, erasure.more, replace(manner, dry=True))
+            _print_report(report, erasure, replace(manner, dry=True))
         if manner.dry:
             if not manner.as_json:
                 _print_stored(report)
@@ -250,7 +254,7 @@ def _run_erasure(where: DatabaseAddress, erasure: _Erasure, manner: ErasureOptio
 
     report = _name_by_kind(give_way(erasure.command, where, None, erase, pause=manner.pause), erasure.kind)
     if not manner.as_json:
-        _print_report(report, erasure.more, manner)
+        _print_report(report, erasure, manner)
     return report
 
 
@@ -280,8 +284,8 @@ def _name_by_kind(report: ErasureReport, kind: str) -> ErasureReport:
     return replace(report, unheld=named(report.unheld), before=named(report.before))
 
 
-def _print_report(report: ErasureReport, more: str, manner: ErasureOptions) -> None:
-    write_line(f"{'would be forgotten' if manner.dry else 'forgotten'}{more}:")
+def _print_report(report: ErasureReport, erasure: _Erasure, manner: ErasureOptions) -> None:
+    write_line(f"{'would be forgotten' if manner.dry else 'forgotten'}{erasure.more}:")
     for table, (one, several) in ROWS.items():
         if count := report.counts.get(table):
             write_line(f"  {count:>9,}  {one if count == 1 else several}")
@@ -289,7 +293,7 @@ def _print_report(report: ErasureReport, more: str, manner: ErasureOptions) -> N
             if report.answers.get(kind):
                 write_line(f"  {'':>9}    {report.answers[kind]:,}: {why}")
     if report.is_empty:
-        write_line("  nothing: there is nothing of it here")
+        write_line(f"  nothing: {erasure.nothing}")
     _format_list("not held, and from now on kept out", report.unheld)
     _format_list("forgotten before", report.before)
 

@@ -207,6 +207,8 @@ def run(grid: Grid, out: Path, console: Console, *, jobs: int, address: str | No
     keys = [job.key for job in wanted]
     rows = read_results(out, ["score", "seconds"], keys).to_pylist()
     console.print(make_comparison(rows))
+    for late in dict.fromkeys(job.setup.late_switch for job in wanted if job.setup.late_switch):
+        console.print(f"{late}.", soft_wrap=True)
     console.print(f"{now:,} of {len(set(keys)):,} replays were done now; all are in {out}/*.parquet", soft_wrap=True)
 
 

@@ -1,6 +1,7 @@
 """What is asked of daemons from another terminal, through the databases: how they stand, to pause, to stop."""
 
 import json
+import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +25,7 @@ from socialcrawl.storage import daemons
 from socialcrawl.storage.daemons import CampaignLease, LiveDaemon
 from socialcrawl.storage.database.address import DatabaseAddress, parse_address
 from socialcrawl.storage.database.connection import HURRY, Opened, open_database
-from socialcrawl.storage.database.filetypes import require_database
+from socialcrawl.storage.database.filetypes import DATABASE, recognize, require_database
 from socialcrawl.storage.database.health import is_missing
 from socialcrawl.storage.database.lease import find_holder
 from socialcrawl.storage.versions import read_latest_settings
@@ -52,13 +53,16 @@ class CampaignPlaces:
     broken: list[tuple[Path, str]] = field(default_factory=list)
 
 
-def find_campaigns(given: Sequence[str], database: str | None, names: Sequence[str]) -> CampaignPlaces:
+def find_campaigns(
+    given: Sequence[str], database: str | None, names: Sequence[str], *, reads: bool = False
+) -> CampaignPlaces:
     """Return the campaigns that a person means: by campaign files, folders of them, and databases.
 
     Args:
         given: campaign files, folders of them, and databases.
         database: one of these as --db; without any, the only database in this folder.
         names: campaigns of one database; none: all.
+        reads: whether nothing is changed: then all databases in this folder are meant where none is named.
 
     Raises:
         SettingsError: what is named does not go together, or a file cannot be read.
@@ -68,7 +72,10 @@ def find_campaigns(given: Sequence[str], database: str | None, names: Sequence[s
         raise SettingsError(f"Name what you mean as arguments, or one database with --db {database}; not both.")
     whole = [parse_address(one) for one in given if is_database(one) and not is_campaign_file(one)]
     files = [Path(one) for one in given if not is_database(one) or is_campaign_file(one)]
-    if not given:
+    here = sorted(Path().glob("*.db")) if reads and not names else []
+    if not given and not database and "SOCIALCRAWL_DB" not in os.environ and len(here) > 1:
+        whole = [path for path in here if recognize(path) == DATABASE]
+    elif not given:
         where, _, file = choose_database(None, database, changed=True)
         whole, files = ([where], []) if file is None else ([], [file])
     if names and (files or len(whole) > 1):

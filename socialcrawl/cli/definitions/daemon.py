@@ -6,8 +6,16 @@ from typing import Annotated
 import typer
 
 from socialcrawl.cli.choices import offer
-from socialcrawl.cli.options import AllowHost, AsJson, Files, OneDatabase
+from socialcrawl.cli.options import PLACE, AllowHost, AsJson, Files, OneDatabase
 
+AnyDatabases = Annotated[
+    str | None,
+    typer.Option(
+        "--db",
+        metavar=PLACE,
+        help="Campaign file, database file, or postgresql://USER@HOST/NAME. Default: every *.db in this folder.",
+    ),
+]
 Names = Annotated[list[str] | None, typer.Option("--campaign", help="Name of a campaign of the database. Repeatable.")]
 
 
@@ -41,7 +49,7 @@ def daemon(
 
 
 def status(
-    files: Files = None, database: OneDatabase = None, campaign: Names = None, *, as_json: AsJson = False
+    files: Files = None, database: AnyDatabases = None, campaign: Names = None, *, as_json: AsJson = False
 ) -> None:
     """Show the state of campaigns.
 
@@ -50,9 +58,8 @@ def status(
     from socialcrawl.cli.commands.status import find_campaigns, show_status  # noqa: PLC0415
     from socialcrawl.render.console import make_console  # noqa: PLC0415
 
-    raise typer.Exit(
-        show_status(find_campaigns(files or [], database, campaign or []), make_console(), as_json=as_json)
-    )
+    given = find_campaigns(files or [], database, campaign or [], reads=True)
+    raise typer.Exit(show_status(given, make_console(), as_json=as_json))
 
 
 def pause(files: Files = None, database: OneDatabase = None, campaign: Names = None) -> None:

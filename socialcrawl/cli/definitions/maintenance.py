@@ -103,7 +103,7 @@ def forget(
 
 
 def retain(
-    span: Annotated[str, typer.Argument(help="How long to keep content: 90d, 12w, 2y.")],
+    span: Annotated[str, typer.Argument(help="How long to keep content after it was fetched: 90d, 12w, 2y.")],
     files: Files = None,
     *,
     database: OneDatabase = None,
@@ -112,9 +112,9 @@ def retain(
     pause: Pause = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete old content.
+    """Delete content fetched long ago.
 
-    It deletes the content of old posts and profiles, and keeps ids and usernames.
+    It deletes the content of posts and profiles fetched more than SPAN ago, and keeps ids and usernames.
     """
     from socialcrawl.cli.commands.forget import ErasureOptions, erase_in, parse_days  # noqa: PLC0415
     from socialcrawl.cli.commands.forget import retain as erase  # noqa: PLC0415

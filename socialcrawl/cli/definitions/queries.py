@@ -1,6 +1,7 @@
 """The commands that ask a database: `sql`, `explore`, `explain`, `report`. They read; they change nothing."""
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,7 +23,8 @@ def sql(
         list[str],
         typer.Argument(
             metavar=f"[{PLACE}] QUERY",
-            help="What to query, and a SELECT: docs/reference/schema.md has the tables, views and examples.",
+            help="What to query, and a SELECT: docs/reference/schema.md has the tables, views and examples. "
+            "- reads it from standard input.",
         ),
     ],
     *,
@@ -47,15 +49,20 @@ def sql(
             help="PostgreSQL: run the query even though the role can read or write files of the server.",
         ),
     ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else, as --format json.")] = False,
 ) -> None:
     """Query the database, read-only."""
     from socialcrawl.cli.commands import sql as asking  # noqa: PLC0415
     from socialcrawl.cli.databases import choose_database, split_words  # noqa: PLC0415
     from socialcrawl.text.wording import parse_seconds  # noqa: PLC0415
 
+    if as_json and style not in ("table", "json"):
+        raise SettingsError(f"--json and --format {style} exclude each other: remove one of the two.")
     given, query = split_words(words, "a query")
+    query = sys.stdin.read() if query == "-" else query
     place, allowed = choose_database(given, database).address, parse_seconds(timeout)
-    asking.answer(place, query, style, allowed, limit, allow_superuser=allow_superuser, safe_csv=safe_csv)
+    form = "json" if as_json else style
+    asking.answer(place, query, form, allowed, limit, allow_superuser=allow_superuser, safe_csv=safe_csv)
 
 
 def explore(

@@ -23,11 +23,11 @@ from socialcrawl.crawls.collect.estimators import Estimator
 from socialcrawl.crawls.collect.ranking import Ranking
 from socialcrawl.crawls.collect.shadow_estimators import EstimatorGroup
 from socialcrawl.crawls.collect.strategies import Greedy, Strategy
+from socialcrawl.crawls.node_limit import stop_at_limit
 from socialcrawl.crawls.seeds import TRIES, Seeds
 from socialcrawl.engine.model import Act, Node, Outcome, Pick, Reason, SameAs, Stop, StopKind
 from socialcrawl.engine.protocols import Batch
 from socialcrawl.graph.graph import CrawlGraph
-from socialcrawl.text.wording import pluralize
 
 REST = 20  # picks after which a node that failed for a while is offered again
 
@@ -70,7 +70,7 @@ class Collect(BulkFold):
             return Stop(StopKind.FAILED, self.seeds.explain_empty())
         left = size if self.steps is None else min(size, self.steps - self.taken)
         if left <= 0:
-            return Stop(StopKind.DONE, f"the limit of {pluralize(self.steps or 0, 'step')} is reached")
+            return stop_at_limit(self.steps or 0, self.taken)
         if not self.graph.left:
             return self._pick_late(left) or self._stop_exhausted()
         rows, scores = self.strategy.pick(self.ranking, left, self.taken)

@@ -1,10 +1,12 @@
 """Campaigns that collect: accounts that matter to a topic, the best guess first (Gouriten et al., Algorithm 1)."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.base import CrawlKind, Mark, Width, no_mark, one_each
 from socialcrawl.crawls.collect.crawl import Collect
+from socialcrawl.crawls.collect.estimators.registry import explain_late_switch
 from socialcrawl.crawls.collect.make import choose_policy, make_shadows
 from socialcrawl.crawls.facts import COLLECT
 from socialcrawl.crawls.seeds import Seeds
@@ -12,6 +14,7 @@ from socialcrawl.text.wording import pluralize
 
 if TYPE_CHECKING:
     from socialcrawl.crawls.collect.explain import Explanation
+    from socialcrawl.forecast.quote import Quote
     from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
 
 
@@ -48,4 +51,16 @@ class CollectKind(CrawlKind):
         """See `CrawlKind.describe`."""
         crawl = settings.crawl
         steps = pluralize(crawl.steps, "step") if crawl.steps else "steps until the frontier is empty"
-        return f"{steps} with {crawl.estimator}"
+        late = _explain_late_switch(settings)
+        return f"{steps} with {crawl.estimator}{f' ({late})' if late else ''}"
+
+    def explain_estimate(self, settings: Settings, quote: "Quote", steps: float) -> Iterator[str]:
+        """See `CrawlKind.explain_estimate`."""
+        del quote, steps
+        if late := _explain_late_switch(settings):
+            yield f"{late}."
+
+
+def _explain_late_switch(settings: Settings) -> str:
+    crawl = settings.crawl
+    return explain_late_switch(crawl.estimator, crawl.steps, crawl.switch_after, crawl.start)

@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from socialcrawl.crawls.node_limit import stop_at_limit
 from socialcrawl.crawls.refresh.active_estimate import ActiveEstimate, StopVerdict, estimate, judge
 from socialcrawl.crawls.refresh.dataset_view import DatasetView
 from socialcrawl.crawls.refresh.liveranks import NO_SITES
@@ -23,7 +24,6 @@ from socialcrawl.crawls.refresh.rules import RefreshRules
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.model import Act, Node, Outcome, Pick, Stop, StopKind
 from socialcrawl.engine.protocols import Batch, Columnar, Columns, History, skip_known
-from socialcrawl.text.wording import pluralize
 
 IMPORT, PROBE = Act.IMPORT, Act.PROBE
 
@@ -106,7 +106,7 @@ class Refresh:
         left = size * self.width(PROBE)
         left = left if self.steps is None else min(left, self.steps - self.taken)
         if left <= 0:
-            return Stop(StopKind.DONE, f"the limit of {pluralize(self.steps or 0, 'step')} is reached")
+            return stop_at_limit(self.steps or 0, self.taken)
         self.judged = verdict = self.verdict()
         if verdict is not None and verdict.reached:
             return Stop(StopKind.DONE, verdict.why)

@@ -15,6 +15,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
+from socialcrawl.crawls.node_limit import stop_at_limit
 from socialcrawl.crawls.sample.neighbour_lists import UNREAD
 from socialcrawl.crawls.sample.rules import WalkRules
 from socialcrawl.crawls.sample.visits import ReadNodes, Visits, list_read_nodes, list_visits
@@ -99,7 +100,7 @@ class Sample:
         if not self.begun and not self.seeds.ready:
             return Stop(StopKind.FAILED, explain_missing_start(self.seeds, self.missing))
         if self.steps is not None and self.taken >= self.steps:
-            return Stop(StopKind.DONE, f"the limit of {pluralize(self.steps, 'step')} is reached")
+            return stop_at_limit(self.steps, self.taken)
         if self.begun and not self.needs:
             return Stop(StopKind.DONE, explain_end(self.walks))
         most = size * self.width(Act.WALK)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from socialcrawl.crawls.node_limit import stop_at_limit
 from socialcrawl.crawls.seeds import TRIES, Seeds
 from socialcrawl.crawls.track.renames import merge
 from socialcrawl.crawls.track.target import Target
@@ -20,7 +21,6 @@ from socialcrawl.crawls.track.visit_policies import PolicyMixture
 from socialcrawl.engine.model import Act, Node, Outcome, Pick, Reason, SameAs, Stop, StopKind, Unavailable, Wait
 from socialcrawl.engine.protocols import Batch, History, skip_known
 from socialcrawl.importance.opic import Cash
-from socialcrawl.text.wording import pluralize
 
 REST = 20  # picks after which a node that failed for a while may be asked again
 FOR_GOOD = (Reason.FORGOTTEN, Reason.EXCLUDED, Reason.OPTED_OUT)  # it is not the account that is away
@@ -90,7 +90,7 @@ class Track:
             return Stop(StopKind.FAILED, self.seeds.explain_empty())
         left = size if self.steps is None else min(size, self.steps - self.taken)
         if left <= 0:
-            return Stop(StopKind.DONE, f"the limit of {pluralize(self.steps or 0, 'step')} is reached")
+            return stop_at_limit(self.steps or 0, self.taken)
         self.graph.wake(now)
         return self._pick_returning(left, now) or self._pick_by_policy(left, now) or self._pick_later(left, now)
 

@@ -12,6 +12,9 @@ timed_links   links with times
 from socialcrawl.lab.graphs.checks import check_graph
 from socialcrawl.lab.graphs.from_edges import build_edge_graph
 from socialcrawl.lab.graphs.from_texts import build_mention_graph, build_page_graph
-from socialcrawl.lab.graphs.graph_folder import read, read_seeds, write
+from socialcrawl.lab.graphs.graph_folder import find_rows, read, read_seeds, write
 
-__all__ = ["build_edge_graph", "build_mention_graph", "build_page_graph", "check_graph", "read", "read_seeds", "write"]
+__all__ = [
+    "build_edge_graph", "build_mention_graph", "build_page_graph", "check_graph", "find_rows", "read", "read_seeds",
+    "write",
+]  # fmt: skip

@@ -93,9 +93,18 @@ def read_seeds(path: Path | str, graph: KnownGraph) -> list[int]:
     words = [(f"{path}, line {number}", word) for number, word in lines if word and not word.startswith("#")]
     if not words:
         raise SettingsError(f"{path} names no row; write at least one, a number or a name a line.")
+    return find_rows(words, graph)
+
+
+def find_rows(words: Sequence[tuple[str, str]], graph: KnownGraph) -> list[int]:
+    """Return the rows that words name, as in a file of `read_seeds`; each comes with its place, for messages.
+
+    Raises:
+        SettingsError: a word names no node of the graph, or several.
+    """
     if graph.names is None or all(re.fullmatch(NUMBER, word) for _, word in words):
         return list(dict.fromkeys(_find_row(place, word, graph.size) for place, word in words))
-    return _find_rows(words, graph.names)
+    return _find_names(words, graph.names)
 
 
 def _find_row(place: str, word: str, size: int) -> int:
@@ -109,7 +118,7 @@ def _find_row(place: str, word: str, size: int) -> int:
     return int(word)
 
 
-def _find_rows(words: Sequence[tuple[str, str]], names: Sequence[str]) -> list[int]:
+def _find_names(words: Sequence[tuple[str, str]], names: Sequence[str]) -> list[int]:
     """Return the rows of the nodes that some words name."""
     wanted = {form for _, word in words for form in _list_forms(word)}
     found: dict[str, list[int]] = {}

@@ -6,7 +6,7 @@ statement, in a read-only transaction, as the query of a cursor; the server itse
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,6 +37,9 @@ DOING = {"wal_checkpoint", "optimize", "incremental_vacuum", "shrink_memory"}
 QUERY = re.compile(r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(\w+)", re.DOTALL)
 STREAMED, WHOLE = {"select", "with", "values", "table"}, {"explain", "show"}
 
+NO_QUERY = "This is not a query, and a query only reads: write a SELECT."
+
+Parameters = Sequence[Any] | Mapping[str, Any]
 Clock = Callable[[], float]
 Rows = Iterator[tuple[Any, ...]]
 
@@ -48,6 +51,13 @@ class QueryResult(NamedTuple):
     rows: Rows
 
 
+class BoundQuery(NamedTuple):
+    """A statement, and the values of its placeholders."""
+
+    sql: str
+    parameters: Parameters
+
+
 @contextmanager
 def run_query(
     where: DatabaseAddress,
@@ -56,6 +66,7 @@ def run_query(
     clock: Clock,
     *,
     allow_superuser: bool = False,
+    parameters: Parameters = (),
     warn: Callable[[str], None] | None = None,
 ) -> Iterator[QueryResult]:
     """Yield what `sql` selects from a database, which it cannot change.
@@ -66,6 +77,7 @@ def run_query(
         seconds: how long the database may work on it; the time in which nobody reads the rows does not count.
         clock: seconds since any moment.
         allow_superuser: whether a role of PostgreSQL may ask that can do harm outside of the tables.
+        parameters: the values of its placeholders: `?` or `:name` (SQLite), `%s` or `%(name)s` (PostgreSQL).
         warn: called with a sentence where the role may change tables of its schema.
 
     Raises:
@@ -74,11 +86,12 @@ def run_query(
     """
     if not _is_unicode(sql):
         raise StoreError("The query is not valid UTF-8: check the encoding of your terminal or script.")
-    timer = _Timer(seconds, clock)
-    role = _Role(allow_superuser, warn)
-    with (
-        _query_file(where, sql, timer) if isinstance(where, Path) else _query_server(where, sql, timer, role) as answer
-    ):
+    query, timer = BoundQuery(sql, parameters), _Timer(seconds, clock)
+    if isinstance(where, Path):
+        answering = _query_file(where, query, timer)
+    else:
+        answering = _query_server(where, query, timer, _Role(allow_superuser, warn))
+    with answering as answer:
         yield answer
 
 
@@ -132,8 +145,7 @@ class _Timer:
 
     def make_error(self) -> StoreError:
         return StoreError(
-            f"The query took longer than {self.seconds:g} s and was stopped. Ask for less, or give it longer "
-            "with --timeout."
+            f"The query took longer than {self.seconds:g} s and was stopped. Ask for less, or set a longer timeout."
         )
 
 
@@ -150,13 +162,13 @@ def _fetch_rows(fetch: Callable[[], list[tuple[Any, ...]]], timer: _Timer) -> Ro
 
 
 @contextmanager
-def _query_file(path: Path, sql: str, timer: _Timer) -> Iterator[QueryResult]:
+def _query_file(path: Path, query: BoundQuery, timer: _Timer) -> Iterator[QueryResult]:
     require_database(path)
     try:
         # Not mode=ro: such a reader may not remove the files that SQLite makes beside a database to read it.
         raw = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=rw", uri=True, isolation_level=None)
     except sqlite3.Error as error:
-        raise StoreError(f"{path} cannot be opened ({error}): name a database with --db.") from error
+        raise StoreError(f"{path} cannot be opened ({error}): name a database of socialcrawl.") from error
     with closing(raw):
         try:
             bound_memory(raw)
@@ -164,9 +176,9 @@ def _query_file(path: Path, sql: str, timer: _Timer) -> Iterator[QueryResult]:
             raw.set_authorizer(_authorize)
             raw.set_progress_handler(lambda: timer.remaining < 0, STEPS)
             with timer.measure_work():
-                cursor = raw.execute(sql)
+                cursor = raw.execute(*query)
             if cursor.description is None:
-                raise StoreError("This is not a query: `socialcrawl sql` only reads. Write a SELECT.")
+                raise StoreError(NO_QUERY)
             yield QueryResult(
                 [column[0] for column in cursor.description], _fetch_rows(lambda: _read_rows(cursor), timer)
             )
@@ -178,7 +190,7 @@ def _query_file(path: Path, sql: str, timer: _Timer) -> Iterator[QueryResult]:
             if "interrupted" in str(error):
                 raise timer.make_error() from error
             raw.set_progress_handler(None, 0)
-            raise StoreError(f"{path}: {str(error).rstrip('.')}. {_make_hint(raw, str(error), sql)}") from error
+            raise StoreError(f"{path}: {str(error).rstrip('.')}. {_make_hint(raw, str(error), query.sql)}") from error
 
 
 def _read_rows(cursor: sqlite3.Cursor) -> list[tuple[Any, ...]]:
@@ -210,9 +222,9 @@ def _authorize(action: int, first: str | None, second: str | None, *_: str | Non
 
 def _make_hint(raw: sqlite3.Connection, message: str, sql: str) -> str:
     if "not a database" in message:
-        return "Name a database of socialcrawl with --db."
+        return "Name a database of socialcrawl."
     if "readonly" in message or "authoriz" in message or "prohibited" in message:
-        return "`socialcrawl sql` only reads; open the file with sqlite3 to change it."
+        return "A query only reads; open the file with sqlite3 to change it."
     if "no such table" in message or "no such column" in message:
         try:
             found = raw.execute("select name from sqlite_master where type in ('table', 'view') order by 1").fetchall()
@@ -252,12 +264,12 @@ def _describe_tables(message: str, names: list[str]) -> str:
 
 
 @contextmanager
-def _query_server(where: PostgresAddress, sql: str, timer: _Timer, role: _Role) -> Iterator[QueryResult]:
+def _query_server(where: PostgresAddress, query: BoundQuery, timer: _Timer, role: _Role) -> Iterator[QueryResult]:
     made = make_server_engine(where, "-c default_transaction_read_only=on -c timezone=UTC")
     try:
         with made.connect() as connection:
             try:
-                yield from _execute_query(connection.connection.driver_connection, sql, timer, where, role)
+                yield from _execute_query(connection.connection.driver_connection, query, timer, where, role)
             finally:
                 connection.invalidate()  # closed as it is: a rollback would be a statement with a time limit too
     except DBAPIError as error:
@@ -266,12 +278,16 @@ def _query_server(where: PostgresAddress, sql: str, timer: _Timer, role: _Role) 
         made.dispose()
 
 
-def _execute_query(raw: Any, sql: str, timer: _Timer, where: PostgresAddress, role: _Role) -> Iterator[QueryResult]:
+def _execute_query(
+    raw: Any, query: BoundQuery, timer: _Timer, where: PostgresAddress, role: _Role
+) -> Iterator[QueryResult]:
     import psycopg  # noqa: PLC0415  (an extra)
+
+    sql, values = query.sql, query.parameters or None  # without values, % is a character like others
 
     first = match[1].lower() if (match := QUERY.match(sql)) else ""
     if first not in STREAMED | WHOLE:
-        raise StoreError("This is not a query: `socialcrawl sql` only reads. Write a SELECT.")
+        raise StoreError(NO_QUERY)
 
     def limited() -> None:
         # At least SHORTEST: what closes the cursor afterwards has the same limit.
@@ -293,9 +309,9 @@ def _execute_query(raw: Any, sql: str, timer: _Timer, where: PostgresAddress, ro
             limited()
             with timer.measure_work():
                 # Prepared, and so is the query of a named cursor: the server takes one statement, not several.
-                cursor.execute(sql, **({} if first in STREAMED else {"prepare": True}))
+                cursor.execute(sql, values, **({} if first in STREAMED else {"prepare": True}))
             if cursor.description is None:
-                raise StoreError("This is not a query: `socialcrawl sql` only reads. Write a SELECT.")
+                raise StoreError(NO_QUERY)
             yield QueryResult([column.name for column in cursor.description], _fetch_rows(fetch, timer))
     except psycopg.errors.QueryCanceled as error:
         raise timer.make_error() from error
@@ -310,7 +326,7 @@ def _convert_error(raw: Any, error: Any, where: PostgresAddress, sql: str) -> St
     if state.startswith(("08", "57P", "53", "28")) or state == "42501":
         return convert_error(error, where)
     if state == "25006" or "data-modifying" in message:
-        hint = "`socialcrawl sql` only reads; use psql to change the database."
+        hint = "A query only reads; use psql to change the database."
     elif "multiple commands" in message:
         hint = "Ask one statement at a time."
     elif state in ("42P01", "42703"):

@@ -56,9 +56,9 @@ def refuse_powerful(raw: Any) -> None:
     if through != role:
         attribute = f"is a member of {through}" + (f", which {attribute}" if attribute else "")
     raise StoreError(
-        f"`socialcrawl sql` was refused for the role {role}: it {attribute}, so {DOES[power]}. Create a role that only "
+        f"The query was refused for the role {role}: it {attribute}, so {DOES[power]}. Create a role that only "
         f"reads:\n\n{make_reader_sql(raw)}\n\nand connect as that role (postgresql://{READER}@HOST/NAME), or accept "
-        "the risk with --allow-superuser."
+        "the risk: `socialcrawl sql --allow-superuser`."
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 
 from socialcrawl.platforms.facts import DEFAULT
 from socialcrawl.storage.erasure import archive, derived, ledger, rows, seed_slots, targets, tombstones
@@ -13,6 +13,7 @@ from socialcrawl.storage.erasure.stored_rows import StoredTable, read_stored
 from socialcrawl.storage.erasure.targets import ErasureTargets
 from socialcrawl.storage.versions import begin_epochs
 
+OLDEST = ("select min(fetched_at) from post", "select min(profile_at) from account")
 FEW = 20  # accounts and posts of which a dry run shows what is stored
 
 
@@ -92,6 +93,13 @@ def retain(connection: Connection, before: str, now: str) -> ErasureReport:
         }
 
     return ErasureReport(_erase_rows(connection, gone, now, "retain", others))
+
+
+def find_oldest(connection: Connection) -> str | None:
+    """Return when the oldest content was fetched, in ISO 8601; None where there is none."""
+    with connection.begin():
+        dates = [connection.execute(text(sql)).scalar() for sql in OLDEST]
+    return min(filter(None, dates), default=None)
 
 
 def _erase_rows(

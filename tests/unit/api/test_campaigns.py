@@ -1,3 +1,4 @@
+import inspect
 import json
 import os
 import signal
@@ -5,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import traceback
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from api_campaigns import run_example, sections_of
 from x_crawls import posts
 
 import socialcrawl as sc
+from socialcrawl.campaign.settings import Settings
 from socialcrawl.mock.server import serve_in_thread
 
 
@@ -37,8 +40,45 @@ def test_settings_are_those_of_a_campaign_file(tmp_path):
 
 
 def test_a_wrong_key_is_refused_with_the_nearest_one():
-    with pytest.raises(sc.SocialcrawlError, match=r"\[topic\] keyword is not a setting. Did you mean 'keywords'"):
+    with pytest.raises(sc.SocialcrawlError, match=r"unknown key 'keyword'. Did you mean 'keywords'"):
         sc.Campaign(name="sky", topic={"keyword": ["telescope"]})
+
+
+def test_every_section_of_a_campaign_file_is_a_parameter():
+    named = set(inspect.signature(sc.Campaign).parameters) - {"added"}
+    assert named == set(Settings.model_fields)
+
+
+@pytest.mark.parametrize(
+    ("sections", "said"),
+    [
+        ({}, 'Campaign: topic is missing: give topic={"keywords": ["telescope"]}.'),
+        ({"topic": 5}, 'Campaign(topic=5): give its keys as a dict: topic={"keywords": ["telescope"]}.'),
+        (
+            {"topic": {"keywords": "sky"}},
+            """Campaign(topic={"keywords": 'sky'}): a list is wanted: write "keywords": ["sky"].""",
+        ),
+        (
+            {"topic": {"keywords": ["sky"]}, "budget": {"max_money": 0}},
+            'Campaign(budget={"max_money": 0}): write a number above 0.',
+        ),
+        (
+            {"topic": {"keywords": ["sky"]}, "notify": {"webhook_env": 5}},
+            'Campaign(notify={"webhook_env": ...}): write a text in quotes.',
+        ),
+    ],
+)
+def test_a_wrong_section_is_answered_in_python_and_without_a_traceback_of_pydantic(sections, said):
+    with pytest.raises(sc.SettingsError) as error:
+        sc.Campaign("sky", **sections)
+    assert str(error.value) == said
+    assert "validation error" not in "".join(traceback.format_exception(error.value))
+
+
+def test_a_campaign_that_has_not_run_has_no_dataset_to_open(tmp_path):
+    campaign = sc.Campaign("sky", database=tmp_path / "sky.db", topic={"keywords": ["sky"]})
+    with pytest.raises(sc.StoreError, match=r"There is no database .*sky.db yet: run the campaign first, with run\(\)"):
+        campaign.open()
 
 
 def test_a_quote_bounds_requests_and_sends_nothing(mock, tmp_path):
@@ -69,6 +109,9 @@ def test_a_run_goes_on_where_it_stopped_as_one_that_did_not_stop(mock, tmp_path)
     halted = make(mock, tmp_path / "two")
     assert halted.run(steps=11).report.to_dict()["steps"] == 11
     assert halted.run().report.to_dict()["steps"] == 30
+    seen = []
+    assert halted.run(steps=20, on_progress=seen.append).why == "30 steps are done already; the limit is 20"
+    assert seen[-1].text.startswith("steps 30 (limit 20) ")
     picks = []
     for name in ("one", "two"):
         with sqlite3.connect(tmp_path / name / "example.db") as connection:

@@ -1,8 +1,9 @@
 import inspect
 import lzma
+import re
 import socket
 import sqlite3
-from datetime import datetime
+from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 
 import pandas as pd
@@ -255,6 +256,48 @@ def test_a_wrong_argument_is_accepted_or_refused_with_a_sentence(data, name):
 def test_a_wrong_argument_is_named_with_what_is_wanted(data, call, said):
     with pytest.raises(sc.SocialcrawlError, match=said):
         call(data)
+
+
+@pytest.mark.parametrize(
+    ("query", "params"),
+    [
+        (
+            "select count(*) as n from post where text like ? and created_at >= ?",
+            ["%a%", datetime(2020, 1, 1, tzinfo=UTC)],
+        ),
+        (
+            "select count(*) as n from post where text like :t and created_at >= :at",
+            {"t": "%a%", "at": date(2020, 1, 1)},
+        ),
+    ],
+)
+def test_values_of_a_query_are_bound_to_its_placeholders_and_never_part_of_it(data, path, query, params):
+    ((n,),) = ask(path, "select count(*) from post where text like '%a%' and created_at >= '2020-01-01T00:00:00'")
+    assert [row["n"] for row in data.sql(query, params=params)] == [n]
+    assert n > 0
+    (row,) = data.sql("select ? as said", params=["'; drop table post; --"])
+    assert row["said"] == "'; drop table post; --"
+
+
+def test_a_datetime_is_bound_as_times_are_stored(data):
+    (row,) = data.sql("select ? as at", params=[datetime(2026, 1, 31, 13, tzinfo=timezone(timedelta(hours=1)))])
+    assert row["at"] == "2026-01-31T12:00:00.000000Z"
+
+
+@pytest.mark.parametrize(
+    ("query", "params", "said"),
+    [
+        ("select ?", "en", r"sql\(params='en'\): give a list of values, or a dict of values by name"),
+        ("select ?, ?", [1], "Fix the query"),
+        ("delete from post", None, "only reads"),
+        ("pragma journal_mode = wal", None, "only reads"),
+        ("select * from nowhere", None, "Tables are"),
+    ],
+)
+def test_errors_of_a_query_do_not_speak_of_the_command_line(data, query, params, said):
+    with pytest.raises(sc.SocialcrawlError, match=said) as error:
+        data.sql(query, params=params)
+    assert not re.search("socialcrawl sql|--", str(error.value))
 
 
 @pytest.mark.parametrize("method", ["report", "datasheet", "list_campaigns"])

@@ -1,3 +1,4 @@
+import warnings
 from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
@@ -87,6 +88,75 @@ def test_the_oracle_finds_at_least_as_much_as_any_other_and_results_are_the_same
         last = first.curves[row["estimator"]][:, -1]
         assert (row["mean"], row["lowest"], row["highest"]) == pytest.approx((last.mean(), last.min(), last.max()))
         assert row["sd"] == pytest.approx(np.std(last, ddof=1))
+
+
+def simulated(estimators, seeds=2, seeds_per_set=3, steps=20, **options):
+    graph = sc.Graph.from_networkx(town())
+    return sc.simulate(graph, estimators, steps=steps, seeds=seeds, seeds_per_set=seeds_per_set, **options).curves
+
+
+def test_a_hybrid_that_switches_chooses_otherwise_than_its_start():
+    curves = simulated(["hybrid-sum", "nh-ne-sum", "lnh-sum"], switch_after=0)
+    assert curves["hybrid-sum"].tolist() == curves["lnh-sum"].tolist() != curves["nh-ne-sum"].tolist()
+
+
+def test_a_hybrid_starts_with_the_estimator_that_is_named():
+    with pytest.warns(UserWarning, match="hybrid-sum chooses as bfs in all 20 steps, because it switches after 1,000"):
+        curves = simulated(["hybrid-sum", "bfs"], start="bfs")
+    assert curves["hybrid-sum"].tolist() == curves["bfs"].tolist()
+
+
+def test_the_weight_of_an_own_score_counts_in_navigational_rank_and_has_bounds():
+    assert simulated(["nr"], nr_d=1.0)["nr"].tolist() != simulated(["nr"], nr_d=0.001)["nr"].tolist()
+    with pytest.raises(sc.SettingsError, match=r"nr: d = 2.*from 0.001 to 1"):
+        simulated(["nr"], nr_d=2)
+    with pytest.raises(sc.SettingsError, match=r"simulate\(nr_d='much'\): give a number"):
+        simulated(["nr"], nr_d="much")
+
+
+@pytest.mark.parametrize(("switch_after", "warned"), [(20, True), (19, False)])
+def test_a_hybrid_that_never_learns_is_warned_of_where_simulate_is_called(switch_after, warned):
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        simulated(["hybrid-max", "bfs"], switch_after=switch_after)
+    assert [(str(one.message).split(",")[0], one.filename) for one in seen] == (
+        [("hybrid-max chooses as nh-ne-max in all 20 steps", __file__)] if warned else []
+    )
+
+
+def test_seeds_are_one_list_of_names_for_each_set():
+    edges = [("ann", "ben"), ("ben", "cleo"), ("dora", "ann")]
+    graph = sc.Graph.from_edges(edges, {"ben": 1.0, "cleo": 2.0, "ann": 4.0})
+    result = sc.simulate(graph, ["bfs"], steps=2, seeds=[["ann"], ("dora",)])
+    assert result.curves["bfs"].tolist() == [[1.0, 3.0], [4.0, 5.0]]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"seeds": [["ann", "nobody"]]}, r"simulate\(seeds\), set 1: no node is called 'nobody'"),
+        ({"seeds": ["ann", "ben"]}, r'or a list of names for each set, such as \[\["ann", "ben"\]\]'),
+        ({"seeds": []}, "or a list of names for each set"),
+        ({}, "has 1 relevant account, fewer than seeds_per_set=20: pass seeds_per_set=1 or fewer, or name the seeds"),
+    ],
+)
+def test_seeds_that_the_graph_lacks_are_refused_with_what_to_give(options, said):
+    graph = sc.Graph.from_edges([("ann", "ben"), ("ben", "cleo")], {"ben": 1.0})
+    with pytest.raises(sc.SettingsError, match=said):
+        sc.simulate(graph, ["bfs"], steps=1, **options)
+
+
+def test_steps_for_which_the_graph_has_no_accounts_are_explained():
+    graph = sc.Graph.from_edges([("ann", "ben"), ("ben", "cleo")])
+    sc.simulate(graph, ["bfs"], steps=2, seeds=[["ann"]])
+    with pytest.warns(UserWarning, match="the graph has 3 accounts, so nothing is left to read after at most 2 steps"):
+        sc.simulate(graph, ["bfs"], steps=3, seeds=[["ann"]])
+
+
+def test_a_graph_without_a_relevant_account_says_that_no_post_matches(tmp_path):
+    (tmp_path / "posts.csv").write_text("author,created_at,text\nann,2026-11-01T00:00:00Z,hello\n")
+    with pytest.warns(UserWarning, match=r"No post in .*posts.csv matches 'telescope', so no account .* is relevant"):
+        sc.Graph.from_posts(tmp_path / "posts.csv", keywords=["telescope"])
 
 
 def test_scores_have_a_row_for_each_estimator_seed_set_and_step():

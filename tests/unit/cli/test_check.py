@@ -49,6 +49,16 @@ def test_good_files_alone_are_no_fault(tmp_path):
     assert (child.returncode, child.stdout.split()[0]) == (0, "ok")
 
 
+@pytest.mark.parametrize("steps", [9, 10])
+def test_a_hybrid_that_never_learns_is_named_by_check_and_quote(tmp_path, steps):
+    crawl = {"estimator": "hybrid-avg", "switch_after": 9, "steps": steps}
+    written(tmp_path, "a.toml", name="a", topic={"keywords": ["sky"]}, budget={"max_money": 1}, crawl=crawl)
+    never = "hybrid-avg chooses as nh-ne-avg in all 9 steps, because it switches after 9 (switch_after)"
+    checked, quoted = (socialcrawl(name, "a.toml", folder=tmp_path) for name in ("check", "quote"))
+    assert (f" ({never}), into" in checked.stdout) == (steps == 9)
+    assert (f"{never}." in " ".join(quoted.stdout.split())) == (steps == 9)
+
+
 def test_two_files_of_one_campaign_are_noticed(tmp_path):
     for name in ("one.toml", "two.toml"):
         written(tmp_path, name, name="same", database="x.db", topic={"keywords": ["sky"]}, budget={"max_money": 1})
@@ -97,6 +107,7 @@ def test_what_the_schema_refuses_the_program_refuses_too(change):
         ({"schedule": {"cron": "0 3 * * *", "timezone": "Europe/Berlin"}}, "at '0 3 * * *' (Europe/Berlin)"),
         ({"schedule": {"between": "22:00-06:00"}}, "between 22:00 and 06:00 (UTC)"),
         ({"limits": {"weight": 2.5}}, "weight 2.5"),
+        ({"crawl": {"switch_after": 0}}, None),
         ({"crawl": {"shadows": ["bfs", "nh-e-sum"]}}, "shadows bfs, nh-e-sum"),
     ],
 )

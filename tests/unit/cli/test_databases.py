@@ -63,6 +63,24 @@ def test_the_last_word_is_the_query(place):
     assert split_words(["select 1"], "a query") == (None, "select 1")
     assert split_words(["a.toml", "select 1"], "a query") == ("a.toml", "select 1")
     assert split_words(["x" * 5000], "a query") == (None, "x" * 5000)
+    with pytest.raises(SettingsError, match=r"^Swap the arguments: a\.toml comes first, a query after it"):
+        split_words(["select 1", "a.toml"], "a query")
+
+
+def test_a_query_can_come_from_standard_input_and_be_answered_in_json(place):
+    piped = socialcrawl("sql", "mine.db", "-", "--json", folder=place, given="select 1 as one")
+    assert (piped.returncode, json.loads(piped.stdout)) == (0, [{"one": 1}])
+    both = socialcrawl("sql", "mine.db", "select 1", "--json", "--format", "csv", folder=place)
+    assert (both.returncode, both.stdout) == (2, "")
+    assert "--json and --format csv exclude each other" in both.stderr
+
+
+def test_status_shows_every_database_of_the_folder_but_pause_changes_none(place):
+    shown = socialcrawl("status", "--json", folder=place)
+    assert shown.returncode == 0
+    assert {one["campaign"] for one in json.loads(shown.stdout)} == {"demo", "another"}
+    paused = socialcrawl("pause", folder=place)
+    assert (paused.returncode, "There are several databases here" in paused.stderr) == (2, True)
 
 
 def test_what_is_no_database_is_a_target_as_before_and_out_is_hinted_at(place, capsys):

@@ -138,7 +138,7 @@ def test_the_choices_that_help_shows_are_those_that_the_command_knows(words, fla
 def test_each_command_that_reports_takes_json():
     silent = {
         "init": "writes a file", "daemon": "has --log json", "pause": "acts", "resume": "acts", "stop": "acts",
-        "sql": "has --format", "explore": "serves pages", "mock": "serves posts",
+        "explore": "serves pages", "mock": "serves posts",
         "order": "writes files",
     }  # fmt: skip
     for words, command in COMMANDS.items():

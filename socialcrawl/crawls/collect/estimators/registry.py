@@ -70,6 +70,16 @@ def check_start(name: str) -> str:
     return name
 
 
+def explain_late_switch(name: str, steps: int | None, switch_after: int, start: str | None) -> str:
+    """Return why a hybrid never learns within `steps` steps, as a clause; "" if it does or is no hybrid."""
+    if not name.startswith("hybrid-") or steps is None or steps > switch_after:
+        return ""
+    first = start or name.replace("hybrid", "nh-ne")
+    return (
+        f"{name} chooses as {first} in all {steps:,} steps, because it switches after {switch_after:,} (switch_after)"
+    )
+
+
 def make_estimator(
     name: str,
     *,

@@ -444,9 +444,9 @@ def test_a_campaign_says_what_is_remembered_and_where_cash_leans(given, wanted):
         ({"memory": "7d"}, "[track] memory = '7d': write a number above 0"),
         ({"memory": True}, "write a number above 0"),
         ({"memory": math.inf}, "write a number above 0"),
-        ({"lean": 1.5}, "[track] lean = 1.5: input should be less than or equal to 1"),
+        ({"lean": 1.5}, "[track] lean = 1.5: write a number, at most 1"),
         ({"lean": "discovery"}, "[track] lean = 'discovery'"),
-        ({"extra": -0.1}, "[track] extra = -0.1: input should be greater than or equal to 0"),
+        ({"extra": -0.1}, "[track] extra = -0.1: write a number, 0 or more"),
         ({"extra": math.inf}, "[track] extra = inf"),
     ],
 )
