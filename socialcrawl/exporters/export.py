@@ -144,7 +144,7 @@ def _write_files(
             count, listed = _write_table(choice, sheet, files, to / ids if ids else None, hiding, watch=watch)
             yield from ((name, (sheet.about, count)) for name in names)
             if ids:
-                yield ids, (f"ids of {sheet.name}, one a line", listed)
+                yield ids, (f"ids of {sheet.name}, one per line", listed)
     if drawn := {name: to / f"mentions.{name}" for name in mention_network.FORMS if name in formats}:
         watch("network", 0)
         nodes, edges = mention_network.write_network(choice, drawn, hiding.pseudonyms if hiding else None)
@@ -152,8 +152,8 @@ def _write_files(
         about = f"the {what}; rows: its {pluralize(nodes, 'node')} and {pluralize(edges, 'edge')}"
         yield from ((path.name, (about, nodes + edges)) for path in drawn.values())
     if "warc" in formats:
-        watch("original answers", 0)
-        yield ARCHIVE, ("the original answers", warc.write_archive(choice, to / ARCHIVE))
+        watch("original responses", 0)
+        yield ARCHIVE, ("the original responses", warc.write_archive(choice, to / ARCHIVE))
 
 
 def _write_table(

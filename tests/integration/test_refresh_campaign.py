@@ -290,10 +290,10 @@ def test_an_export_says_who_is_alive_and_its_datasheet_who_was_asked_in_which_or
     assert campaign["liveness"] == counts
     for words in (
         "that are still active",
-        "active are all accounts that exist",
+        "counted as active: all accounts that exist",
         "100 accounts in the order pagerank, by PageRank in the dataset",
-        "all others in the order pa, by PageRank that starts from those of them that were found active",
-        f"{len(found):,} picks of act `import` brought the dataset",
+        "all others in the order pa, by PageRank that starts from the accounts of the training set that were active",
+        f"{len(found):,} accounts imported (`import`), {len(found):,} accounts checked (`probe`)",
         f"{counts['active']:,} active",
         f"accounts that could not be read: {gone['protected']} protected, {gone['suspended']} suspended, ",
     ):

@@ -257,11 +257,11 @@ def test_the_datasheet_says_how_accounts_were_drawn_and_what_they_stand_for(draw
     assert "focused crawl" not in page
     for words in (
         "what all accounts on topic are like",
-        "have to weigh them",
-        "to accounts on topic only, and stays where it is when it draws another",
-        "3 walks, of which each drops its first 5 visits on topic",
-        "as far as the platform's search tells",
-        "on topic is an account with 1 occurrence of the topic",
+        "have to weight them",
+        "to accounts on topic only, and stays where it is if it draws another",
+        "3 walks; each drops its first 5 visits on topic",
+        "the first 100 that the platform's search returns",
+        "an account is on topic if its posts that were read have at least 1 occurrence of the topic",
     ):
         assert words in page, words
 
