@@ -318,7 +318,7 @@ def test_without_a_dataset_nobody_is_asked_and_the_way_to_one_is_told(tmp_path):
         ({"refresh": {"active": "90y"}}, "is not a span of time"),
         ({"refresh": {"worker": 2, "workers": 2}}, "they are numbered from 0"),
         ({"refresh": {"rank": "bfs", "workers": 2}}, 'choose another rank, such as rank = "pa", or workers = 1'),
-        ({"crawl": {"estimator": "bfs"}}, "who is asked is said under [refresh]"),
+        ({"crawl": {"estimator": "bfs"}}, "the accounts to read are set under [refresh]"),
     ],
 )
 def test_what_is_wrong_with_a_campaign_that_refreshes_is_told(sections, said, tmp_path):

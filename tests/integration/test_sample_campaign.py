@@ -323,7 +323,7 @@ def test_another_wider_topic_is_another_sample_and_what_its_labels_say_counts_no
         ({"sample": {"focus": "ancestor", "wider_least": 1}}, "wider_least = 1 is not less than least, 1"),
         ({"sample": {"focus": "ancestor", "wider_labels": "odd.csv"}}, "line 3 says 'perhaps'"),
         ({"sample": {"focus": "ancestor", "wider_expressions": ["("]}}, "The regular expression '(' is not valid"),
-        ({"crawl": {"estimator": "bfs"}}, "who is asked is said under [sample]"),
+        ({"crawl": {"estimator": "bfs"}}, "the accounts to read are set under [sample]"),
     ],
 )
 def test_what_is_wrong_with_a_sample_is_told_before_anything_is_asked(sections, said, tmp_path):
