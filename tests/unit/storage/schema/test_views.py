@@ -432,6 +432,10 @@ def test_the_migrations_make_the_views_of_the_code():
     first, third, later, last = (module_of(version) for version in ("0004", "0007", "0008", "0010"))
     told = (*first.VIEWS, *third.RENEWED, third.TRACKED_ACCOUNT, *later.RENEWED, *later.NEW, *last.RENEWED, *last.NEW)
     made = {name: (name, *rest) for name, *rest in told}
+    for (name, column), (old, new) in module_of("0011").VIEWS.items():
+        _, comment, columns, sql = made[name]
+        assert (columns[column] if column else comment) == old
+        made[name] = (name, comment, columns | {column: new}, sql) if column else (name, new, columns, sql)
     assert [(view.name, view.comment, dict(view.columns), view.sql) for view in VIEWS] == list(made.values())
     before = {name: (name, *rest) for name, *rest in (*first.VIEWS, *third.RENEWED)}
     assert [tuple(one) for one in later.BEFORE] == [before[name] for name, *_ in later.BEFORE]
