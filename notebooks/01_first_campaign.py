@@ -8,16 +8,35 @@
 # invented. The notebook takes less than a minute. At its end you find what to change for your own campaign.
 
 # %%
-import json
+import io
 import math
+import os
+import tempfile
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import networkx as nx
 import pandas as pd
+from IPython.display import Image, Markdown, display
 from matplotlib.ticker import MaxNLocator
 
 import socialcrawl as sc
-from course import BLUE, GREY, ORANGE, folder, show, socialcrawl
+from socialcrawl.lab.generators.generate import generate, write
+from socialcrawl.testing.social_api import serve_posts
+
+BLUE, ORANGE, GREY = "#0072B2", "#E69F00", "#BBBBBB"  # people with any kind of colour vision can tell these apart
+scratch = tempfile.TemporaryDirectory()
+folder = Path(scratch.name)
+
+
+def show(figure, alt, caption):
+    """Show a picture with a text for people who cannot see it, and a caption that says what to see."""
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", bbox_inches="tight", metadata={"Software": None})
+    plt.close(figure)
+    display(Image(picture.getvalue(), format="png", alt=alt))
+    display(Markdown(caption))
+
 
 # %% [markdown]
 # ## 1. Run the campaign
@@ -26,20 +45,34 @@ from course import BLUE, GREY, ORANGE, folder, show, socialcrawl
 # keyword. Then it reads one account per **step**. After each step it estimates again which of the accounts that were mentioned so
 # far is most relevant, and reads that one next.
 #
-# The cell runs the command `socialcrawl demo --seed-size 10 --steps 150 --per-window 2000 --json`. Leave out `--json` in a terminal to
-# watch it work.
+# `serve_posts` is the mock. For a campaign on X itself, leave it and `base_url` out, and set a budget.
 
 # %%
-summary = json.loads(socialcrawl("demo", "--seed-size", 10, "--steps", 150, "--per-window", 2000, "--json", quiet=True))
-for name in ("reason", "requests", "accounts_asked", "accounts_known", "posts", "dollars"):
-    print(f"{name:15} {summary[name]}")
+write(folder / "posts.parquet", generate(10_000, seed=1))  # the posts of 10,000 invented people
+os.environ["X_BEARER_TOKEN"] = "any-token-will-do"  # for the mock; keep real tokens out of notebooks
+
+with serve_posts(folder / "posts.parquet", folder, limit=2_000) as api:
+    campaign = sc.Campaign(
+        name="telescope",
+        database=str(folder / "telescope.db"),
+        topic={"keywords": ["telescope"]},
+        seeds={"most": 10},
+        crawl={"steps": 150},
+        source={"platform": "x", "base_url": api.url},
+    )
+    ending = campaign.run(on_progress=lambda progress: None)  # without on_progress, a line shows the progress
+
+print(f"{ending.state}: {ending.why}")
+figures = ending.report.to_dict()
+for name in ("requests", "accounts_read", "accounts_known", "posts", "dollars"):
+    print(f"{name:14} {figures[name]}")
 
 # %% [markdown]
 # - `requests`: how many requests the campaign sent.
-# - `accounts_asked`: accounts whose posts it read: 10 seeds and 150 steps.
+# - `accounts_read`: accounts whose posts it read: 10 seeds and 150 steps.
 # - `accounts_known`: accounts it has seen, most of them only in mentions.
 # - `posts`: posts in the database.
-# - `dollars`: what these requests would have cost on X. The demo costs nothing.
+# - `dollars`: what these requests would have cost on X. The mock costs nothing.
 #
 # ## 2. Open the database
 #
@@ -47,7 +80,7 @@ for name in ("reason", "requests", "accounts_asked", "accounts_known", "posts", 
 # frame with `.to_pandas()` or `.to_polars()`.
 
 # %%
-data = sc.open(folder / "demo.db")  # the file of your own campaign: sc.open("astronomy.db")
+data = sc.open(campaign.database)  # or the name of a file: sc.open("astronomy.db")
 posts = data.posts().to_pandas()
 posts.loc[posts["occurrences"] > 0, ["author", "created_at", "text"]].tail(5)
 
@@ -86,7 +119,8 @@ show(
 # ## 4. Who was found?
 #
 # The **relevance** of an account is 1 + ln(occurrences). It grows fast for the first uses of the keyword and slowly afterwards, so
-# that one account that repeats it does not outweigh everybody else. `act` tells seeds from accounts that the campaign **discovered**.
+# that one account that repeats it does not outweigh everybody else. `act` is `seed`, or `expand` for an account that the campaign
+# **discovered**.
 
 # %%
 accounts = data.accounts().to_pandas()
@@ -188,3 +222,4 @@ show(
 
 # %%
 data.close()
+scratch.cleanup()  # deletes the database; your own campaign keeps its file

@@ -132,7 +132,7 @@ class Plan:
             if keyword.endswith("*") and (searched := platform.list_queries(self.settings, alone)):
                 yield (
                     f"[topic] keywords: {keyword!r} counts whatever begins so, but {platform.title} cannot search "
-                    f"prefixes: it is asked for {searched[0]} alone. To search more, list the words in full too."
+                    f"prefixes: the search is for {searched[0]} alone. To search more, list the words in full too."
                 )
 
     @property
@@ -160,8 +160,8 @@ class Plan:
         if self.shape.tests:  # by which posts are not read, so that no number of them is a bound
             user = self.table.compute_price("user", 1) / MILLS_PER_DOLLAR
             raise SettingsError(
-                f"This campaign would ask {self.base}, which bills what it returns: ${user:.3f} for each account that "
-                "is tested. Set max_money (dollars) under [budget]."
+                f"This campaign would send requests to {self.base}, which bills what it returns: ${user:.3f} for each "
+                "account that is checked. Set max_money (dollars) under [budget]."
             )
         if budget.max_posts is not None:
             return
@@ -169,7 +169,7 @@ class Plan:
         page = self.table.compute_price("post", timelines.page)
         window = max(rules[0].k for rules in (timelines.app, timelines.user) if rules) * page / MILLS_PER_DOLLAR
         raise SettingsError(
-            f"This campaign would ask {self.base}, which bills what it returns: a page of 100 posts is "
+            f"This campaign would send requests to {self.base}, which bills what it returns: a page of 100 posts is "
             f"${page / MILLS_PER_DOLLAR:.2f}, one window of timelines up to ${window:,.0f}. "
             "Set max_money (dollars) or max_posts under [budget]."
         )
@@ -244,7 +244,7 @@ def _explain_doubts(settings: Settings) -> list[str]:
     kept = _read_begun_keywords(settings) if found else ()
     if new := dict.fromkeys(why for keyword, why in found.items() if kept is not None and keyword not in kept):
         raise SettingsError("\n".join(new))
-    return [f"{why} The campaign has it from before, and goes on with it." for why in dict.fromkeys(found.values())]
+    return [f"{why} The campaign had it before, and keeps it." for why in dict.fromkeys(found.values())]
 
 
 def _read_begun_keywords(settings: Settings) -> Collection[str] | None:

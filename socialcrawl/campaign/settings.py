@@ -144,8 +144,8 @@ class Settings(Section):
         wrong = [key for key in other.crawl if key in self.crawl.model_fields_set and key in foreign]
         if wrong and any(getattr(self.crawl, key) != getattr(CrawlSection(), key) for key in wrong):
             raise ValueError(
-                f'{wrong[0]} under [crawl] belongs to kind = "{other.name}": remove it; who is asked is said under '
-                f"[{self.kind}]"
+                f'{wrong[0]} under [crawl] belongs to kind = "{other.name}": remove it; the accounts to read are '
+                f"set under [{self.kind}]"
             )
 
     @model_serializer(mode="wrap")

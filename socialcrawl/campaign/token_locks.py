@@ -38,7 +38,11 @@ class TokenLease:
 
     def __init__(self, base: str, token: str | tuple[str, ...], name: str) -> None:
         folder, host = make_state_folder(), _find_host(base)
-        what = f"uses the token of the credential {name!r} on" if token else "asks, without a token as this one,"
+        what = (
+            f"uses the token of the credential {name!r} on"
+            if token
+            else "sends requests without a token, as this one does, to"
+        )
         busy = (
             f"Another process {what} {host}, and uses up the same rate limits: wait for it, stop it, or let one daemon "
             "run both campaigns."

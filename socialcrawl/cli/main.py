@@ -133,7 +133,7 @@ def quote(
         int | None, typer.Option(min=1, help="Estimate for this many accounts (overrides the campaign file).")
     ] = None,
     counts: Annotated[
-        bool, typer.Option("--counts", help="Ask X how many posts the searches find ($0.005 per search).")
+        bool, typer.Option("--counts", help="Request from X how many posts the searches find ($0.005 per search).")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

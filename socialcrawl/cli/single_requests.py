@@ -57,5 +57,5 @@ def find_admitted(allowed: CampaignAccess, policy: Policy, endpoint: str) -> Cre
         if known.get_rules(credential.kind):
             return credential
     raise SettingsError(
-        f"None of the tokens may ask {endpoint}: it takes the bearer token of an app; name one under [source]."
+        f"None of the tokens may use {endpoint}: it takes the bearer token of an app; name one under [source]."
     )

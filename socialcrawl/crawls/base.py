@@ -125,7 +125,7 @@ class CrawlKind(ABC):
         facts: its name, its section of the campaign file, and the rules for that.
         matter: what matters to it, for datasheets.
         does: what it does, as a clause: "which ...".
-        unasked: what is to be said of an account that it has not asked.
+        unasked: what `explain` says of an account that it has not read.
         drawn: how the accounts that it read were chosen, where they are not chosen by relevance; "" elsewhere.
         paper: the publication of its method, as a reference; "" where there is none.
         focus: how it prefers accounts, where it does, for the sentence that its collection is no random sample.
@@ -140,7 +140,7 @@ class CrawlKind(ABC):
     facts: ClassVar[KindFacts]
     matter: ClassVar[str] = ""
     does: ClassVar[str] = "which is of a kind that another package adds"
-    unasked: ClassVar[str] = "it was not asked yet"
+    unasked: ClassVar[str] = "it was not read yet"
     drawn: ClassVar[str] = ""
     paper: ClassVar[str] = ""
     focus: ClassVar[str] = ""

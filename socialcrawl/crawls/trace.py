@@ -46,5 +46,5 @@ def find_account(traces: CampaignTraces, campaign: StoredCampaign, user: str) ->
             if held or traces.find_tombstone(campaign.platform, user)
             else "is not known to this database"
         )
-        raise SettingsError(f"{user!r} {why}: nobody who was read mentions it, or nothing of it is left.")
+        raise SettingsError(f"{user!r} {why}: no account that was read mentions it, or nothing of it is left.")
     return held.node

@@ -42,7 +42,7 @@ def describe_pause(held: CampaignLease) -> str:
     """Return why a campaign is paused, as its database says."""
     if held.paused_by is None:
         at = "" if held.paused is None else f" at {format_time(held.paused)[:19].replace('T', ' ')} UTC"
-        return f"paused by a person{at}: `socialcrawl resume` lets it go on"
+        return f"paused with `socialcrawl pause`{at}: `socialcrawl resume` continues it"
     by = held.paused_by
     return f"{PASSING}{by.command}` is done (process {by.pid} on {by.host})"
 

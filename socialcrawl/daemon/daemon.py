@@ -262,7 +262,7 @@ class Daemon:
         if heard is None:
             return
         if heard[0] and not self.stopping:
-            self._log.info("asked to stop from another terminal")
+            self._log.info("stopped from another terminal")
             self.stop()
         for runner in self.overview.find_campaigns(where):
             self._obey(runner, heard[1].get(runner.name))

@@ -69,11 +69,11 @@ METRICS = {
             "socialcrawl_campaign_resume_time_seconds", "gauge", C, "When it goes on by itself, Unix time, if known."
         ),
         MetricDefinition(
-            "socialcrawl_steps_total", "counter", C, "Accounts asked after the seeds, in the whole campaign."
+            "socialcrawl_steps_total", "counter", C, "Accounts read after the seeds, in the whole campaign."
         ),
-        MetricDefinition("socialcrawl_relevance", "gauge", C, "Sum of the relevance (beta) of the accounts asked."),
+        MetricDefinition("socialcrawl_relevance", "gauge", C, "Sum of the relevance (beta) of the accounts read."),
         MetricDefinition("socialcrawl_known_accounts", "gauge", C, "Accounts in the graph of the campaign."),
-        MetricDefinition("socialcrawl_frontier_accounts", "gauge", C, "Known accounts that could be asked next."),
+        MetricDefinition("socialcrawl_frontier_accounts", "gauge", C, "Known accounts that could be read next."),
         MetricDefinition("socialcrawl_campaign_requests_total", "counter", C, "Requests sent, in the whole campaign."),
         MetricDefinition(
             "socialcrawl_requests_total",

@@ -45,7 +45,7 @@ def _describe_awaited(standing: CampaignState, flying: Flying, now: float) -> st
     if flying:
         endpoint, since = min(flying, key=lambda asked: (asked[1], asked[0]))
         others = f", and for {len(flying) - 1} more" if len(flying) > 1 else ""
-        return f"a reply from {endpoint}, asked {format_span(max(0.0, now - since))} ago{others}"
+        return f"a reply from {endpoint}, requested {format_span(max(0.0, now - since))} ago{others}"
     if standing.state == RUNNING:
         return "the database, as no request is on its way: look for a lock, a full disk or a server that is away"
     if standing.until is not None:

@@ -49,14 +49,14 @@ COLUMNS = {
     "links.source_account": f"who links: {SHOWN}",
     "links.target": "account.node that is linked to; negative: a search",
     "links.target_account": f"who is linked to: {SHOWN}",
-    "liveness.active": "whether it is active; false also where nobody could tell (status temporary)",
+    "liveness.active": "whether it is active; false also if that could not be checked (status temporary)",
     "liveness.status": "active, silent (it is there), or why it is not: as in picks.missing",
     "liveness.platform_id": "the platform's own id; empty while only the username is known",
     "versions.settings": "JSON of the settings that decide, without names, files, servers and tokens",
     "seeds.position": "place among the campaign's seeds, from 0",
-    "seeds.node": "account.node of the seed; empty: it was never asked",
+    "seeds.node": "account.node of the seed; empty: it was not read",
     "requests.query": "query of a search; empty for other requests",
-    "requests.post_ids": "ids of the posts that came and are in this export, in order",
+    "requests.post_ids": "ids of the posts returned that are in this export, in order",
 }
 """What columns hold that no table of the database has, or of which its comment says something else."""
 KEYS = {"seeds": ["campaign", "position"]}  # of tables that the database does not have, where it is not the account
@@ -65,10 +65,10 @@ NAMED = re.compile(r"\b(account|post|pick)\.(node|id|n)\b")  # as comments name 
 
 def make_package(sheet: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of datapackage.json, from those of datasheet.json."""
-    said = "Tables of a socialcrawl export; datasheet.md says how the data came about."
+    said = "Tables of a socialcrawl export; datasheet.md says how the data were collected."
     said += " NULL is an empty cell in CSV."
-    said += " People and posts are called by pseudonyms." if sheet["pseudonymised"] else ""
-    said += " In CSV, an apostrophe is put before texts that look like formulas." if sheet.get("safe_csv") else ""
+    said += " Accounts and posts have pseudonyms." if sheet["pseudonymised"] else ""
+    said += " In CSV, texts that look like formulas begin with an apostrophe." if sheet.get("safe_csv") else ""
     return {
         "$schema": PROFILE,
         "title": sheet["campaign"] or "all campaigns",

@@ -16,35 +16,35 @@ WORDS = ("keywords", "patterns")
 SHOWN = 50  # seeds that the page names; all are in the JSON
 
 COMPOSITION = """\
-An instance is a post as the platform showed it to an API token at `fetched_at`, if a request brought it; counts of
-likes and the like are those of `metrics_at`. Accounts are described as of `profile_at`.{drawn}\
- An account that was never
-asked is here only as far as others mention it or a search found it."""
+Each post is as the platform returned it at `fetched_at`, if a request brought it; likes and other counts are as of
+`metrics_at`. Profiles of accounts are as of `profile_at`.{drawn}
+Accounts that were not read are included because other accounts mention them, or because a search found them."""
 CHOSEN = """\
- It is not a random sample: a
-{chosen} and its choice depends
-on the seeds. Shares and averages over these posts say nothing about the platform as a whole."""
+ The accounts are not a random sample: a
+{chosen} and the choice
+depends on the seeds. Shares and averages over these posts do not describe the platform as a whole."""
 TERMS = """\
-The texts belong to their authors, and the platform's terms bind everyone who receives them. Under X's developer
-agreement and policy, others may be given the ids of posts and users (`--format ids`), from which they fetch what is
-still public; a post that was deleted, protected or withheld since has to be deleted here too, within 24 hours of a
-request (`socialcrawl forget`). They forbid aggregate metrics of X's users, such as how many accounts are active, and
-allow analyses of content without names and ids. Before handing on more than ids, read the terms as they are then, ask
-who reviews research at your place, and see which law on personal data applies. This export does not change when the
-database does: after `socialcrawl forget` or `retain`, make it again and delete the old one."""
+The texts belong to their authors, and the platform's terms bind everyone who receives them. X's developer agreement
+and policy allow you to share ids of posts and users (`--format ids`). Recipients fetch from these what is still
+public. If a post is deleted, protected or withheld, you must delete it here too, within 24 hours of a request
+(`socialcrawl forget`). The terms forbid aggregate metrics of X's users, such as how many accounts are active. They
+allow analyses of content without names and ids. Before you share more than ids, read the current terms, consult the
+people who review research at your institution, and check which data protection law applies. This export does not
+change when the database does: after `socialcrawl forget` or `retain`, make it again and delete the old one."""
 PSEUDONYMS = """\
-Usernames and ids are keyed hashes (BLAKE2b); display names, profile texts, links and the platform's JSON are left out.
-In texts, mentions are pseudonyms, addresses are cut to their host, and names are replaced where they can be told from
-ordinary words (see docs/how-to/exports.md). This is pseudonymous, not anonymous: who finds a text by searching the
-platform for it knows its author. Equal people have equal pseudonyms in every export that was made with the same key."""
+Usernames and ids are keyed hashes (BLAKE2b). Display names, profile texts, links and the platform's JSON are left
+out. In texts, mentions are pseudonyms, web addresses are cut to their host, and names are replaced where they can
+be distinguished from ordinary words (see docs/how-to/exports.md). The data are pseudonymous, not anonymous: anyone
+who finds a text with the platform's search knows its author. The same account has the same pseudonym in every
+export made with the same key."""
 
 
 SAFE_CSV = """\
 In the CSV files, texts that a spreadsheet would run as a formula (those that begin with =, +, -, @, tab or carriage
-return and are no number) have an apostrophe before them (`--safe-csv`). Other formats hold the exact texts."""
+return and are not numbers) begin with an apostrophe (`--safe-csv`). Other formats have the exact texts."""
 READ_CSV = """\
-Read all columns of the CSV files as text (in pandas `dtype=str, keep_default_na=False`): programs that guess the types
-of columns round ids of 16 digits and more, and take names such as NA for nothing."""
+Read all columns of the CSV files as text (in pandas `dtype=str, keep_default_na=False`). Programs that guess column
+types round ids of 16 digits or more, and read names such as NA as missing values."""
 READ_NETWORK = """\
 In the network (.gexf, .graphml) nodes are accounts. `collected` says whether their posts were read, `relevance` is
 1 + ln(occurrences of the topic in the posts read), or 0 without any. The older names are `asked` (a step chose the
@@ -53,14 +53,25 @@ mention: `weight` is the number of posts that do, `alpha` the link weight, 1 + l
 posts), or 0 without any. In the network of a refreshed dataset, `asked` says which accounts were tested, `value` is 1
 for active ones, and weights are those of the dataset."""
 READ_LINES = """\
-In the JSON lines files ids are texts. Keep them so (in pandas `read_json(..., lines=True, dtype=False)`), and let
-programs look at all rows before they decide on types (in polars `infer_schema_length=None`, in DuckDB
+In the JSON lines files, ids are strings. Keep them so (in pandas `read_json(..., lines=True, dtype=False)`), and
+let programs read all rows before they decide on types (in polars `infer_schema_length=None`, in DuckDB
 `sample_size=-1`)."""
 TYPED = """\
-datapackage.json says what each column holds, and its type (Data Package 2.0, Table Schema)."""
+datapackage.json describes each column and its type (Data Package 2.0, Table Schema)."""
 EXACT_CSV = """\
-The CSV files hold the exact texts. A spreadsheet runs those as formulas that begin with =, +, - or @: to open the files
-in one, export again with `--safe-csv`."""
+The CSV files have the exact texts. A spreadsheet runs texts that begin with =, +, - or @ as formulas: to open the
+files in one, export again with `--safe-csv`."""
+ACTS = {
+    "search": ("search", "searches"),
+    "resolve": ("username looked up", "usernames looked up"),
+    "seed": ("seed read", "seeds read"),
+    "expand": ("account of the frontier read", "accounts of the frontier read"),
+    "recrawl": ("account read again", "accounts read again"),
+    "probe": ("account checked", "accounts checked"),
+    "walk": ("account visited by walks", "accounts visited by walks"),
+    "inward": ("search for who mentions an account", "searches for who mentions an account"),
+    "import": ("account imported", "accounts imported"),
+}
 
 
 def render_page(sheet: Mapping[str, Any]) -> str:
@@ -70,27 +81,37 @@ def render_page(sheet: Mapping[str, Any]) -> str:
 
 def _render_lines(sheet: Mapping[str, Any]) -> Iterator[str]:
     posts, versions = sheet["posts"], sheet["versions"]
-    names = ", ".join(campaign["name"] for campaign in sheet["campaigns"]) or "no campaign"
-    yield from (f"# Datasheet: {names}", "")
-    yield f"Made at {sheet['exported_at']} by socialcrawl {versions['socialcrawl']}, Python {versions['python']},"
-    yield f"from a database with schema {versions['schema']}. The same in JSON: datasheet.json."
+    title = ", ".join(campaign["name"] for campaign in sheet["campaigns"]) or "no campaign"
+    yield from (f"# Datasheet: {title}", "")
+    yield f"Created at {sheet['exported_at']} by socialcrawl {versions['socialcrawl']}, Python {versions['python']},"
+    yield f"from a database with schema {versions['schema']}. datasheet.json has the same as JSON."
     yield from ("", "## Composition", "", COMPOSITION.format(drawn=_render_selection(sheet["campaigns"])), "")
     drawn = f"{pluralize(posts['posts'], 'post')} of {pluralize(posts['authors'], 'author')}"
     yield f"- {drawn}, written {_format_span(posts['first'], posts['last'])}"
     yield f"- collected {_format_span(posts['fetched_first'], posts['fetched_last'])}"
-    yield from _render_unasked(posts)
+    yield from _render_imported(posts)
     done = [PSEUDONYMS] if sheet["pseudonymised"] else []
     done += [SAFE_CSV if sheet["safe_csv"] else EXACT_CSV] if "safe_csv" in sheet else []
     if done:
         yield from ("", "## Preprocessing", "", "\n\n".join(done))
-    yield from ("", "## Reading the files", "", "\n\n".join(_render_reading([file["name"] for file in sheet["files"]])))
+    if names := [file["name"] for file in sheet["files"]]:
+        yield from ("", "## Reading the files", "", "\n\n".join(_render_reading(names)))
     for campaign in sheet["campaigns"]:
         yield from ("", f"## Campaign {campaign['name']}", "", *_render_campaign(campaign))
-    yield from ("", "## Erased", "", *_render_tombstones(sheet["tombstones"]))
+    yield from ("", "## Deletions", "", *_render_tombstones(sheet["tombstones"]))
     yield from ("", "## Uses, distribution, maintenance", "", TERMS)
-    yield from ("", "## Files", "", "| file | what | rows | bytes | SHA-256 |", "|---|---|---:|---:|---|")
-    for file in sheet["files"]:
-        yield f"| {file['name']} | {file['about']} | {file['rows']:,} | {file['bytes']:,} | {file['sha256']} |"
+    if sheet["files"]:
+        yield from ("", "## Files", "", *_render_files(sheet["files"]))
+
+
+def _render_files(files: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the files that have rows as a table, and the names of the others: most kinds of campaign fill only some."""
+    yield from ("| file | content | rows | bytes | SHA-256 |", "|---|---|---:|---:|---|")
+    for file in files:
+        if file["rows"]:
+            yield f"| {file['name']} | {file['about']} | {file['rows']:,} | {file['bytes']:,} | {file['sha256']} |"
+    if empty := [file["name"] for file in files if not file["rows"]]:
+        yield from ("", f"Without rows: {', '.join(empty)}. Their checksums are in datasheet.json.")
 
 
 def _render_reading(names: Sequence[str]) -> Iterator[str]:
@@ -110,16 +131,16 @@ def _render_selection(campaigns: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join([*chosen, *(kind.drawn for kind in kinds if kind.drawn)])
 
 
-def _render_unasked(posts: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is to be said of posts that no request in the export brought."""
+def _render_imported(posts: Mapping[str, Any]) -> Iterator[str]:
+    """Yield lines on posts that no request in the export returned."""
     if posts["unasked"]:
-        yield f"- {posts['unasked']:,} of these posts came by no request that is in this export: they were imported"
-        yield "  from files, or fetched by other campaigns of the database. Who wrote imported ones and when, and when"
-        yield "  they were fetched, is what the files claim"
+        yield f"- No request in this export returned {posts['unasked']:,} of these posts: they were imported from"
+        yield "  files, or fetched by other campaigns of the database. Authors and times of imported posts are what"
+        yield "  the files claim"
     if posts["unlisted"]:
         older = pluralize(posts["unlisted"], "request is", "requests are")
-        yield f"- {older} of an older program that did not write down which posts came:"
-        yield "  these count as imported too"
+        yield f"- {older} of an older version that did not record which posts were returned:"
+        yield "  their posts count as imported"
 
 
 def _render_campaign(found: Mapping[str, Any]) -> Iterator[str]:
@@ -134,7 +155,7 @@ def _render_campaign(found: Mapping[str, Any]) -> Iterator[str]:
     seeding = [] if kind.dataset else ["seeds"]
     for section in (*seeding, "crawl", *([named] if named else []), "budget", "source"):
         given = ", ".join(f"{name} = {_format_code(value)}" for name, value in settings.get(section, {}).items())
-        yield f"- [{section}] {given or '(not told)'}"
+        yield f"- [{section}] {given or 'no settings'}"
     yield f"- seed of all random draws: {found['seed']}"
     yield from (
         "",
@@ -143,44 +164,44 @@ def _render_campaign(found: Mapping[str, Any]) -> Iterator[str]:
     yield from ("", "| endpoint | outcome | requests | posts |", "|---|---|---:|---:|")
     for row in found["requests"]:
         yield f"| {row['endpoint']} | {row['kind']} | {row['requests']:,} | {row['posts']:,} |"
-    acts = ", ".join(f"{count:,} {act}" for act, count in found["picks"].items()) or "none"
-    yield from ("", f"Picks: {acts}", *_render_statuses(found), "", "Gaps:", "")
+    made = found["picks"].items()
+    acts = ", ".join(f"{pluralize(count, *ACTS.get(act, ('decision',)))} (`{act}`)" for act, count in made) or "none"
+    yield from ("", f"Decisions: {acts}", *_render_statuses(found), "", "Gaps:", "")
     yield f"- accounts that could not be read: {_format_counts(gaps['missing'])}"
-    yield f"- requests whose answer was lost, counted as spent: {gaps['lost']:,}"
-    yield f"- requests that failed otherwise: {_format_counts(gaps['failed'])}"
-    yield f"- requests that met a limit, after which the campaign waited: {_format_counts(gaps['limited'])}"
+    yield f"- requests without a response, counted as spent: {gaps['lost']:,}"
+    yield f"- requests that failed for other reasons: {_format_counts(gaps['failed'])}"
+    yield f"- requests that reached a limit, after which the campaign waited: {_format_counts(gaps['limited'])}"
     yield f"- timelines of which only the newest posts were read (pages_per_user): {gaps['timelines_cut']:,}"
-    yield f"- picks that have no outcome yet: {gaps['picks_without_outcome']:,}"
+    yield f"- decisions without an outcome yet: {gaps['picks_without_outcome']:,}"
     for epoch in found["epochs"][1:]:
-        yield f"- changed at {epoch['began_at']}, from pick {epoch['first']} on: {epoch['why']}"
+        yield f"- changed at {epoch['began_at']}, from decision {epoch['first']} on: {epoch['why']}"
 
 
 def _render_statuses(found: Mapping[str, Any]) -> Iterator[str]:
     """Yield what became of an old dataset."""
     if "liveness" in found:
-        brought = f"{pluralize(found['picks'].get('import', 0), 'pick')} of act `import` brought the dataset"
-        yield from ("", f"Tested: {pluralize(sum(found['liveness'].values()), 'account')} ({brought}),")
-        yield f"of which were last found {_format_counts(found['liveness'])}"
+        tested = pluralize(sum(found["liveness"].values()), "account")
+        yield from ("", f"Accounts checked: {tested}; as of the last check: {_format_counts(found['liveness'])}")
 
 
 def _render_topic(topic: Mapping[str, Any], seeds: Sequence[str]) -> Iterator[str]:
-    """Yield what a campaign is about, and whom it began with."""
+    """Yield the topic of a campaign and its seeds."""
     yield from (f"- {word}: {', '.join(map(_format_code, topic.get(word) or [])) or 'none'}" for word in WORDS)
     more = f" and {len(seeds) - SHOWN:,} more" if len(seeds) > SHOWN else ""
-    yield f"- {pluralize(len(seeds), 'seed')} asked: {', '.join(map(_format_code, seeds[:SHOWN])) or 'none'}{more}"
+    yield f"- {pluralize(len(seeds), 'seed')}: {', '.join(map(_format_code, seeds[:SHOWN])) or 'none'}{more}"
 
 
 def _render_tombstones(rows: list[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield what was forgotten: of the whole database, as tombstones do not say whose campaign it was."""
+    """Yield what was deleted from the whole database: tombstones do not say from which campaign."""
     if not rows:
-        yield "Nothing was erased from the database."
+        yield "Nothing was deleted from the database."
         return
-    yield "Erased from the database, so not in this export:"
+    yield "Deleted from the database, so not in this export:"
     yield from (f"- {row['tombstones']:,} of kind {row['kind']}: {row['why']}" for row in rows)
 
 
 def _format_span(first: str | None, last: str | None) -> str:
-    return f"from {first} to {last}" if first and last else "at no known time"
+    return f"from {first} to {last}" if first and last else "at an unknown time"
 
 
 def _format_counts(found: Mapping[str, int]) -> str:
@@ -189,7 +210,7 @@ def _format_counts(found: Mapping[str, int]) -> str:
 
 def _format_costs(found: Mapping[str, Any]) -> str:
     if found["rehearsal"]:
-        return "asked a server other than the platform's (a mock or a rehearsal); nothing was paid"
+        return "sent to a mock or test server instead of the platform; nothing was paid"
     return f"${found['dollars']:,.2f} at most by the price table"
 
 

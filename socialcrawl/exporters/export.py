@@ -148,7 +148,7 @@ def _write_files(
             count, listed = _write_table(choice, sheet, files, to / ids if ids else None, hiding, watch=watch)
             yield from ((name, (sheet.about, count)) for name in names)
             if ids:
-                yield ids, (f"ids of {sheet.name}, one a line", listed)
+                yield ids, (f"ids of {sheet.name}, one per line", listed)
     if drawn := {name: to / f"mentions.{name}" for name in mention_network.FORMS if name in formats}:
         watch("network", 0)
         if wanted.on_topic and choice.refreshes:
@@ -162,8 +162,8 @@ def _write_files(
         about += ", of mentions in matching posts" if wanted.on_topic else ""
         yield from ((path.name, (about, nodes + edges, nodes, edges)) for path in drawn.values())
     if "warc" in formats:
-        watch("original answers", 0)
-        yield ARCHIVE, ("the original answers", warc.write_archive(choice, to / ARCHIVE))
+        watch("original responses", 0)
+        yield ARCHIVE, ("the original responses", warc.write_archive(choice, to / ARCHIVE))
 
 
 def _write_table(

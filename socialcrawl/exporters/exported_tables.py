@@ -243,7 +243,7 @@ def _find_exported(choice: ExportSelection, keys: list[str]) -> set[str]:
 SHEETS = (
     ExportTable(
         "posts",
-        "one row a post, oldest id first",
+        "one row per post, oldest id first",
         (
             Column("author", holds="person"), Column("id", holds="post"), *_make_columns(*POST[:2]),
             Column("mentions", "list", "people"), *_make_columns(*POST[2:]), Column("author_id", holds="user id"),
@@ -253,7 +253,7 @@ SHEETS = (
     ),
     ExportTable(
         "accounts",
-        "one row an account that was asked, wrote or was mentioned",
+        "one row per account that was read, wrote a post or was mentioned",
         (
             Column("node", "int", "node"), Column("account", holds="person"), Column("platform"),
             Column("platform_id", holds="user id"), Column("username", holds="username"), Column("name", holds="own"),
@@ -263,7 +263,7 @@ SHEETS = (
     ),
     ExportTable(
         "mentions",
-        "who is mentioned in which post; position: its place among the post's mentions, where it is known",
+        "which account is mentioned in which post; position: its place among the post's mentions, if known",
         (
             Column("post", holds="post"), Column("node", "int", "node"), Column("account", holds="person"),
             Column("account_id", holds="user id"), Column("kind"), Column("position", "int"),
@@ -272,7 +272,7 @@ SHEETS = (
     ),
     ExportTable(
         "picks",
-        "one row a decision to ask, with what it found",
+        "one row per decision, with its outcome",
         (
             Column("campaign"), Column("n", "int"), Column("batch", "int"), Column("node", "int", "node"),
             Column("account", holds="person"), Column("act"), Column("score", "float"), Column("features"),
@@ -283,13 +283,13 @@ SHEETS = (
     ),
     ExportTable(
         "shadows",
-        "the scores of each pick by shadows, which look on and choose nobody",
+        "scores by shadows: estimators that score each pick and do not decide",
         (Column("campaign"), Column("n", "int"), Column("estimator"), Column("score", "float")),
         read_shadows,
     ),
     ExportTable(
         "versions",
-        "the settings by which campaigns decide, each time they changed",
+        "the settings of campaigns, one row per change",
         (
             Column("campaign"), Column("number", "int"), Column("at", "time"), Column("first", "int"),
             Column("settings", holds="own"), Column("changed", "list"),
@@ -298,7 +298,7 @@ SHEETS = (
     ),
     ExportTable(
         "seeds",
-        "the seeds that campaigns name, in their order",
+        "the seeds of campaigns, in order",
         (
             Column("campaign"), Column("position", "int"), Column("node", "int", "node"),
             Column("account", holds="person"),
@@ -307,7 +307,7 @@ SHEETS = (
     ),
     ExportTable(
         "links",
-        "the links of the graph as each pick found them; those of a search lead to the authors",
+        "the links of the graph as each pick found them; links of a search lead to the authors",
         (
             Column("campaign"), Column("n", "int"), Column("position", "int"), Column("source", "int", "node"),
             Column("source_account", holds="person"), Column("target", "int", "node"),
@@ -323,7 +323,7 @@ SHEETS = (
     ),
     ExportTable(
         "standings",
-        "what campaigns that track accounts knew of each when that was last written",
+        "tracked accounts: importance, links and visits, as last computed",
         (
             Column("campaign"), Column("node", "int", "node"), Column("account", holds="person"),
             Column("visits", "int"), Column("visited_at", "time"), Column("relevance", "float"),
@@ -335,7 +335,7 @@ SHEETS = (
     ),
     ExportTable(
         "liveness",
-        "who of an old dataset was found active: one row an account that was tested, as it was last",
+        "one row per account of an old dataset that was checked: whether it was active",
         (
             Column("campaign"), Column("node", "int", "node"), Column("account", holds="person"),
             Column("platform_id", holds="user id"), Column("active", "bool"), Column("status", holds="why"),
@@ -345,7 +345,7 @@ SHEETS = (
     ),
     ExportTable(
         "sampled",
-        "accounts that a sample has drawn on topic; weight: theirs in means and shares, 1 of all together",
+        "accounts on topic that a sample has drawn; weight: their weight in means and shares, in sum 1",
         (
             Column("campaign"), Column("node", "int", "node"), Column("account", holds="person"),
             Column("visits", "int"), Column("weight", "float"), Column("degree", "int"),
@@ -354,7 +354,7 @@ SHEETS = (
     ),
     ExportTable(
         "requests",
-        "the ledger, with the posts that each request brought",
+        "the ledger: one row per request, with the posts that it returned",
         (
             Column("campaign"), *_make_columns("id", "n", "part", *LEDGER), Column("query", holds="prose"),
             Column("post_ids", "list", "posts"),

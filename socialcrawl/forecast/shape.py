@@ -50,7 +50,7 @@ class CampaignParameters:
         usernames: accounts that are named.
         most_found: the most accounts that searches add to them.
         pages_per_user: the most pages of a timeline.
-        steps: n, accounts to ask after the seeds.
+        steps: n, accounts to read after the seeds.
         max_nodes: the most accounts to ask, seeds included.
         caps: the rest of the budget.
         flight: requests in flight at most.

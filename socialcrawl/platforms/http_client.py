@@ -162,7 +162,7 @@ class HttpClient:
         except PrivateAddressError:
             return Reply(ReplyKind.MISSING, self.now(), why=PRIVATE)
         except httpx.InvalidURL as error:
-            return Reply(ReplyKind.INVALID, self.now(), why=f"the address cannot be asked ({redact(str(error))})")
+            return Reply(ReplyKind.INVALID, self.now(), why=f"the address cannot be requested ({redact(str(error))})")
         except FAILURES as error:
             return self._explain_failure(error, exchange, dearest)
         finally:
@@ -323,7 +323,7 @@ def _find_unpacker(codings: list[bytes]) -> Callable[[bytes, int], Iterable[byte
         return lambda raw, room: (raw,)
     if len(names) > 1 or names[0] not in (b"gzip", b"x-gzip"):
         shown = b", ".join(names)[:60].decode("ascii", "replace")
-        raise TooMuchError(f"the server answered in the coding {shown!r}, which was not asked for")
+        raise TooMuchError(f"the server answered in the coding {shown!r}, which was not requested")
     return _Gunzip()
 
 

@@ -120,7 +120,7 @@ class SlidingWindow:
     def explain_wait(self, now: float) -> str:
         """Return what a request that may not leave at `now` waits for."""
         if now < self.closed_until:
-            return "the server asked for a pause"
+            return "the server requires a pause"
         return f"only {self.k:,} requests are allowed {self.name} {self.d:g} s"
 
 

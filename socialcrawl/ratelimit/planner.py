@@ -317,7 +317,7 @@ class WindowPlanner:
             name: why for (name, at), why in self.window_sets.barred.items() if at == place
         }
         why = "; ".join(f"{name}: {why}" for name, why in refused.items())
-        return Stop(StopKind.FAILED, f"no credential may ask {endpoint} (any more)" + (f": {why}" if why else ""))
+        return Stop(StopKind.FAILED, f"no credential may use {endpoint} (any more)" + (f": {why}" if why else ""))
 
     def _plan_retry(self, window_set: RequestWindows, grant: Grant, reply: Reply, now: float) -> Wait | Stop | None:
         pause = self.backoff.note_failure(grant, reply, now)

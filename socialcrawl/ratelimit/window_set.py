@@ -132,7 +132,7 @@ class WindowSet:
 
     def explain_pause(self, endpoint: str = "") -> str:
         """Return why an endpoint is paused; of all together, if none is named."""
-        return self.reasons.get(endpoint) or "the server is in trouble, and is asked again after a pause"
+        return self.reasons.get(endpoint) or "the server has a problem; requests continue after a pause"
 
     def abandon(self, sent: float, places: Places = None) -> None:
         """Note that nobody waits for the reply to the request that left at `sent`."""

@@ -168,7 +168,8 @@ def collect_values(given: CampaignReport) -> dict[str, Any]:
         "seed_relevance": found.seed_relevance,
         "posts": found.held,
         "posts_read": found.posts,
-        "accounts_asked": len(found.steps) + len(found.seeds),
+        "accounts_read": len(found.steps) + len(found.seeds),
+        "accounts_asked": len(found.steps) + len(found.seeds),  # the name before "accounts_read"
         "accounts_known": found.known,
         "posts_on_topic": found.on_topic.posts,
         "posts_on_topic_found_only_by_search": found.on_topic.unread_posts,

@@ -97,7 +97,12 @@ def _(trace: AccountTrace, console: Console, top: int) -> None:
 def collect_explanation(trace: Any) -> dict[str, Any]:
     """Return an explanation as plain values of JSON, for programs."""
     summary = summarize_explanation(trace)
-    return cast("dict[str, Any]", ({"summary": summary} if summary else {}) | _make_plain(asdict(trace)))
+    plain = cast("dict[str, Any]", _make_plain(asdict(trace)))
+    if "asks" in plain:  # the name before `visits`, which stays
+        plain["visits"] = plain["asks"]
+    if "state" in plain:  # an account that was read had the state "asked", which stays
+        plain["status"] = "read" if plain["state"] == "asked" else plain["state"]
+    return ({"summary": summary} if summary else {}) | plain
 
 
 @singledispatch
@@ -165,10 +170,10 @@ def _format_story(explanation: Explanation) -> Iterator[str]:
     if summary := summarize_explanation(explanation):
         yield f"{summary}\n"
     if explanation.state == "unknown":
-        page = "no page that was read links to it" if pages else "nobody who was read mentions it"
-        yield f"this database has never heard of it: {page}, and no search found it"
+        page = "no page that was read links to it" if pages else "no account that was read mentions it"
+        yield f"not in this database: {page}, and no search found it"
         if explanation.alike:
-            yield f"it knows {', '.join(map(format_account, explanation.alike))}: ask for the whole name"
+            yield f"it knows {', '.join(map(format_account, explanation.alike))}: give the whole name"
     elif explanation.state == "forgotten":
         why = explanation.why or "on request"
         yield f"it was forgotten ({why}): nothing of it is left, and it is not collected again"
@@ -203,7 +208,7 @@ def _format_state(explanation: Explanation) -> Iterator[str]:
     if explanation.state in ("seed", "import"):
         yield "it was not chosen by an estimator: campaigns begin with such accounts"
     elif explanation.state == "same" and explanation.same is not None:
-        yield f"that name turned out to be the account {_name_node(explanation, explanation.same)}: ask for that one"
+        yield f"that name turned out to be the account {_name_node(explanation, explanation.same)}: explain that one"
     elif explanation.state == "resting":
         yield (
             f"it failed for a while and rests: it is offered again at decision {explanation.rests_until:,} "
@@ -243,7 +248,7 @@ def _format_decision(explanation: Explanation) -> Iterator[str]:
         stored = format_number(_find_stored_score(explanation, made))
         yield f"the score stored with the decision is {stored}; {made.why}"
     seen = ", ".join(f"{name} {format_number(value)}" for name, value in made.features.items())
-    yield f"known of it then: {seen}" if made.agrees is not None else f"known of it: {seen}"
+    yield f"known about it then: {seen}" if made.agrees is not None else f"known about it: {seen}"
 
 
 def _format_parts(explanation: Explanation) -> Table:

@@ -22,7 +22,7 @@ from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.text.terminal import write_error
 from socialcrawl.text.wording import pluralize
 
-WORDS = {"silent": "silent (it is there)", "temporary": "not told yet (temporary)"}
+WORDS = {"silent": "silent (it is there)", "temporary": "not known yet (temporary)"}
 
 
 def list_parts(found: RefreshReport, *, billed: bool) -> Iterator[RenderableType]:
@@ -158,7 +158,7 @@ def _estimate(found: RefreshReport) -> Iterator[str]:
     if known.value is None:
         yield (
             f"how many are active in all is not known: {known.low:,.0f} at least, {known.high:,.0f} at most; only "
-            "accounts drawn at random tell more (check = 300)"
+            "accounts drawn at random show more (check = 300)"
         )
         return
     among = "" if known.whole else " among those that the order has not reached"

@@ -15,8 +15,11 @@ from socialcrawl.text.wording import pluralize, round_up
 CONTROL = 0.1  # the share of the steps that is suggested for comparison
 DEMO = 0.2  # the same of the demo, which takes few steps
 LOPSIDED = 1.01  # times as far down as up: more than rounding
+SIMULATED = " (simulated)"  # as the names of simulated crawls end
 QUESTION = "did steering beat chance?"
 WHY = f"  intervals are for {CONFIDENCE * 100:.0f} %, so that repeated looks at a report seldom show a false difference"
+COMPARE = 'compare other estimators at no cost with shadows = ["lnh-sum", "opic", "nh-e-sum"] under [crawl]'
+CHANGE = "If none is better, change the keywords, or choose seeds that post about the topic and mention each other"
 SAID = {1: "better", -1: "worse", 0: "no difference"}
 
 
@@ -37,7 +40,7 @@ def make_estimators_table(found: Judgement) -> Group:
         ]
         table.add_row(Text(one.estimator or "?"), "steered" if one.steered else "shadow", *rows)
     if not found.picks:
-        return Group(table, Text("no account is answered yet that all of them scored"))
+        return Group(table, Text("no account that all of them scored has been read yet"))
     return Group(table, Text("\n".join(_describe_meaning(found))))
 
 
@@ -113,7 +116,7 @@ def _describe_answer(chance: ControlComparison, breadth: ControlComparison) -> l
 
 
 def describe_simulation(steps: int, found: Mapping[str, float], *, control: bool = False) -> list[str]:
-    """Return lines on what ways to choose accounts find where all posts are known, so that each was simulated.
+    """Return lines that say whether steering beat chance where all posts are known, so that each was simulated.
 
     Args:
         steps: how many accounts each reads.
@@ -122,11 +125,30 @@ def describe_simulation(steps: int, found: Mapping[str, float], *, control: bool
     """
     real = f"  in a real campaign nobody knows all posts: it is measured with control = {CONTROL} under [crawl]"
     each = ", ".join(f"{name} {relevance:,.0f}" for name, relevance in found.items())
+    (_, own), *others = found.items()
+    answer, better = _compare_simulated(own, {name.removesuffix(SIMULATED): relevance for name, relevance in others})
     return [
-        f"{QUESTION} Simulated on all posts of the demo, one run each: {each}",
-        f"  relevance found in {pluralize(steps, 'step')} from the same seeds; other seeds would give other numbers",
+        f"{QUESTION} {answer}",
+        f"  relevance found in {pluralize(steps, 'step')}: {each}",
+        "  simulated on all posts of the demo from the same seeds; other seeds would give other numbers",
+        *([] if better else [f"  what to do: {COMPARE}. {CHANGE}"]),
         *([] if control else [real]),
     ]
+
+
+def _compare_simulated(own: float, others: Mapping[str, float]) -> tuple[str, bool]:
+    """Return whether a crawl beat chance, with how many times as much it found as others; and whether it did.
+
+    Args:
+        own: the relevance that it found.
+        others: what the others found, by name; chance among them.
+    """
+    times = [f"{own / found:.1f} times {name}" for name, found in sorted(others.items(), reverse=True) if found]
+    times += [f"{name} found nothing" for name, found in others.items() if not found]
+    chance = others["chance"]
+    alike = f"{own:.1f}" == f"{chance:.1f}" or (chance > 0 and f"{own / chance:.1f}" == "1.0")
+    answer = "No difference" if alike else "Yes" if own > chance else "No"
+    return f"{answer}: {' and '.join(times)}, in one simulated run each", answer == "Yes"
 
 
 def describe_gain(found: Steering) -> list[str]:
@@ -164,11 +186,15 @@ def _explain_lopsided(gain: Interval) -> str:
 
 
 def _describe_more(comparison: ControlComparison) -> str:
-    return f"about {pluralize(round_up(comparison.needed or 0), 'more step')} may tell"
+    return f"{_count_more(comparison)} may tell"
+
+
+def _count_more(comparison: ControlComparison) -> str:
+    return f"about {pluralize(round_up(comparison.needed or 0), 'more step')}"
 
 
 def _advise(found: Steering, judgement: Judgement | None) -> Iterator[str]:
-    """Yield what to do where steering is worse than something, or no better than chance."""
+    """Yield what to do, unless steering beat both or too few steps were drawn to compare."""
     assert found.chance is not None
     assert found.breadth is not None
     chance, breadth = (
@@ -176,17 +202,27 @@ def _advise(found: Steering, judgement: Judgement | None) -> Iterator[str]:
     )
     if breadth == -1 and found.estimator != "bfs":
         yield '  what to do: try estimator = "bfs" under [crawl], and run with --change'
-    elif chance == -1 or (chance == 0 and not found.chance.needed):
-        shadows = judgement.estimators if judgement else ()
-        better = _find_best_shadow(shadows)
-        if better is not None and better.than_steered is not None:
-            lower = _describe_lower(better.than_steered, len(shadows) - 1)
-            order = f"it puts the same accounts in a better order ({lower})"
-            yield f'  what to do: try estimator = "{better.estimator}" under [crawl], and run with --change; {order}'
-        elif not shadows:
-            yield '  what to do: name others to compare, as shadows = ["lnh-sum", "opic", "nh-e-sum"] under [crawl]'
-        else:
-            yield "  what to do: no shadow is shown to order these accounts better; try others"
+    elif chance == 1 and breadth == 0:
+        yield f"  what to do: keep {found.estimator}; breadth-first is not shown to find more"
+    elif chance in (0, -1):
+        yield f"  what to do: {_choose_advice(found.chance, judgement)}"
+    elif chance is None and found.chance.steps >= LEAST:
+        yield "  what to do: if the accounts have no matching posts, change the keywords or the seeds"
+
+
+def _choose_advice(chance: ControlComparison, judgement: Judgement | None) -> str:
+    """Return what to do where steering does not beat chance, in at most two sentences."""
+    shadows = judgement.estimators if judgement else ()
+    better = _find_best_shadow(shadows)
+    if better is not None and better.than_steered is not None:
+        lower = _describe_lower(better.than_steered, len(shadows) - 1)
+        order = f"it puts the same accounts in a better order ({lower})"
+        return f'try estimator = "{better.estimator}" under [crawl], and run with --change; {order}'
+    longer = f"run {_count_more(chance)}, and " if chance.needed else ""
+    if not shadows:
+        return f"{longer}{COMPARE}. {CHANGE}"
+    none = f"{longer}try other shadows: none of these is shown to order the accounts better"
+    return f"{none}. {CHANGE}"
 
 
 def _find_best_shadow(judged: Sequence[EstimatorRank]) -> EstimatorRank | None:

@@ -173,4 +173,4 @@ def _make_totals(found: TrackReport) -> Iterator[str]:
         yield f"mean age of what is stored of an account: {format_span(found.plain_age)}{own}"
     if found.gone:
         gone = ", ".join(f"{count:,} {why}" for why, count in sorted(found.gone.items()))
-        yield f"could not be read when last asked: {gone}"
+        yield f"could not be read at the last attempt: {gone}"

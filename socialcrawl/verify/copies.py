@@ -32,7 +32,7 @@ MORE = {
 """By table, what it copies of other tables than accounts."""
 SOME = 5_000  # rows that are held against others together
 OPTED_OUT = "seeds that are not named, as they have opted out"
-UNKNOWN = "seeds of whom the table accounts says nothing"
+UNKNOWN = "seeds that are not in the table accounts"
 Row = dict[str, Any]
 
 

@@ -97,7 +97,7 @@ class PostCheck:
         wrong = {one for one in {*authors.values()} - there if self.story.resolve_node(Node(one)) not in there}
         others = {key for key, one in authors.items() if one in wrong} if wrong else set()
         for key in sorted(others):
-            expected = f"account {nodes[0]}, who was asked" if len(nodes) == 1 else "one of those who were found"
+            expected = f"account {nodes[0]}, which was read" if len(nodes) == 1 else "one of those who were found"
             self.posts.differ(f"post {key}", "author", f"account {authors[key]}", expected)
         return others
 

@@ -33,7 +33,7 @@ from socialcrawl.storage.schema.tables import (
     standing,
 )
 
-VERSIONS = ["0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008"]
+VERSIONS = ["0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0010", "0011"]
 
 
 def at(connection, version):
@@ -41,7 +41,7 @@ def at(connection, version):
     config = make_alembic_config()
     config.attributes["connection"] = connection
     with connection.begin():
-        going = command.downgrade if version < "0010" else command.upgrade
+        going = command.downgrade if version < "0012" else command.upgrade
         going(config, version)
 
 

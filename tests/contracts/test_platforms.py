@@ -298,7 +298,7 @@ def test_every_platform_shows_the_same_graph(on, town, tmp_path):
     with on.serving(town) as mock:
         reason, _ = crawl(file_of(on, mock.url, tmp_path / "a.db"))
         report = mock.report()
-    assert "every account in reach was asked" in reason.why
+    assert "every account in reach was read" in reason.why
     assert graph_in(on, tmp_path / "a.db") == reached(on.truth(), on.seeds)
     assert len(reached(on.truth(), on.seeds)) > 6
     assert statuses(report) - on.fine == {200}
@@ -374,7 +374,7 @@ def test_no_step_is_lost_whatever_goes_wrong_on_the_way(on, town, tmp_path):
     trouble = every(4, *on.trouble)
     with on.serving(town, trouble) as mock:
         reason, _ = crawl(file_of(on, mock.url, tmp_path / "a.db", crawl={"refresh_rate": 2}))
-    assert "every account in reach was asked" in reason.why
+    assert "every account in reach was read" in reason.why
     assert graph_in(on, tmp_path / "a.db") == reached(on.truth(), on.seeds)
     kinds = {kind for (kind,) in sql(tmp_path / "a.db", "select distinct kind from request")}
     assert kinds >= {"ok", "broken", "backoff", "lost"}
@@ -415,7 +415,7 @@ def test_no_window_is_overrun_and_none_is_left_unused(on, town, tmp_path):
         )
         reason, _ = crawl(file)
         report = mock.report()
-    assert "every account in reach was asked" in reason.why
+    assert "every account in reach was read" in reason.why
     assert graph_in(on, tmp_path / "a.db") == reached(on.truth(), on.seeds)
     assert statuses(report) - on.fine == {200}
     assert over(report, on) == 0
@@ -436,7 +436,7 @@ def test_a_post_on_two_pages_counts_once(on, town, tmp_path):
     )
     with serving(town, scenario=again) as mock:
         reason, _ = crawl(file_of(on, mock.url, tmp_path / "a.db"))
-    assert "every account in reach was asked" in reason.why
+    assert "every account in reach was read" in reason.why
     assert graph_in(on, tmp_path / "a.db") == reached(referee(), SEEDS)
     read = sql(tmp_path / "a.db", "select sum(posts), (select count(*) from post) from outcome")[0]
     assert read[0] > read[1] == sum(row["author"].lower() in reached(referee(), SEEDS) for row in told())
@@ -463,7 +463,7 @@ def test_a_cursor_that_grew_old_while_nobody_asked_costs_no_post(on, hours, town
         reason, _ = crawl(file)
     refused = sql(tmp_path / "a.db", "select count(*) from request where kind = 'invalid'")[0][0]
     assert refused == (0 if on.name == "mastodon" else 1), "its cursors are ids, which never grow old"
-    assert "every account in reach was asked" in reason.why
+    assert "every account in reach was read" in reason.why
     assert graph_in(on, tmp_path / "a.db") == reached(referee(), SEEDS)
 
 
@@ -498,7 +498,7 @@ def test_whoever_changes_in_the_middle_changes_nobody_else(on, town, tmp_path):
     changed = {"eve1", "dan1", "ann2", "eve_is_now", "eve-is-now"}
     with serving(town, scenario=later) as mock:
         reason, _ = crawl(file_of(on, mock.url, tmp_path / "a.db", crawl={"refresh_rate": 2}))
-    assert "every account in reach was asked" in reason.why
+    assert "every account in reach was read" in reason.why
     graph, missing = graph_in(on, tmp_path / "a.db"), why_missing(on, tmp_path / "a.db")
     assert missing.keys() <= changed
     assert missing.keys() & {"dan1", "ann2"}

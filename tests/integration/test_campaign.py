@@ -146,7 +146,7 @@ def test_seeds_that_are_gone_are_left_out_and_told_if_they_are_all_there_is(tmp_
 def test_accounts_that_never_posted_are_asked_and_worth_nothing(mock, tmp_path):
     database = tmp_path / "a.db"
     reason, _ = crawl(campaign_of(mock.url, database, crawl={"steps": None}))
-    assert reason.why == "the frontier is empty: every account in reach was asked"
+    assert reason.why == "the frontier is empty: every account in reach was read"
     silent = {name for name, row in WORLD.accounts.by_username.items() if not len(WORLD.timelines.of(row))}
     empty = rows(
         database,

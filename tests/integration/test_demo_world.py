@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import signal
 
 import pytest
@@ -60,7 +61,8 @@ def test_the_demo_names_its_topic_compares_itself_writes_a_page_and_says_what_to
                   "breadth-first (simulated)", "chance (simulated)", "open demo-report.html in a browser"):  # fmt: skip
         assert words in said
     assert "Not measured" not in said
-    assert "Simulated on all posts of the demo, one run each" in said
+    assert "first-network.md" not in said, "a wheel has no documentation"
+    assert re.search(r"did steering beat chance\? Yes: \d+\.\d times chance and \d+\.\d times breadth-first", said)
     ((best,),) = rows(
         tmp_path / "demo.db", "select account from top_account where act = 'expand' order by place limit 1"
     )
@@ -76,7 +78,7 @@ def test_the_demo_names_its_topic_compares_itself_writes_a_page_and_says_what_to
     page = check_page((tmp_path / "demo-report.html").read_text("utf-8"))
     assert f"@{best}" in page.text
     assert "demo, on a mock of X: invented people and posts" in page.text
-    assert "Simulated on all posts of the demo, one run each" in page.sections["steering"]
+    assert "times breadth-first, in one simulated run each" in page.sections["steering"]
     head, *_, last = page.tables["relevance found (sum)"]
     assert head[1:] == ["this campaign", "breadth-first (simulated)", "chance (simulated)"]
     (own, *others) = (float(number.replace(",", "")) for number in last[1:])
@@ -105,8 +107,12 @@ def test_the_demo_for_scripts_has_the_baselines_and_with_missing_accounts_none(t
 
 
 def test_on_posts_of_others_the_page_of_the_demo_has_no_names(tmp_path, monkeypatch):
+    tutorial = tmp_path / "docs/tutorial/first-network.md"  # as in a clone
+    tutorial.parent.mkdir(parents=True)
+    tutorial.touch()
     said = demo(tmp_path, monkeypatch, posts=posts_file(), keyword=TOPIC, seed_count=5, control=0.5)
     assert "simulated" not in said
+    assert "docs/tutorial/first-network.md continues from here, with a topic of your own" in said
     assert "demo, on a test server on this machine in place of X" in said, "nobody knows whose posts these are"
     assert "did steering beat chance?" in said
     ((best,),) = rows(

@@ -112,7 +112,7 @@ def test_all_is_well_with_a_campaign_that_has_no_seeds_on_every_platform(on, moc
     code, checks = seen(file, 400)
     assert (code, checks["settings"][0]) == (0, "ok")
     if on.name == "web":
-        assert checks["request"] == ("-", "left out: the campaign file names no page to ask for")
+        assert checks["request"] == ("-", "left out: the campaign file names no page to fetch")
         assert "answer" not in checks
     else:
         assert checks["request"][1].startswith("one request to ")

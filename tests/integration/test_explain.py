@@ -430,6 +430,8 @@ def test_the_command_tells_people_and_programs(place):
     child = socialcrawl("explain", f"@{user.upper()}", "--db", where, "--json")
     given = json.loads(child.stdout)
     assert (given["state"], given["decision"]["score"], given["decision"]["agrees"]) == ("asked", last["score"], True)
+    assert given["status"] == "read"
+    assert given["visits"] == given["asks"] != []
     assert len(given["links"]) == len(told.links)
     child = socialcrawl("explain", user, "--db", where, "--top", 2)
     text = child.stdout
@@ -444,7 +446,7 @@ def test_the_command_tells_people_and_programs(place):
     assert f"the relevance {told.asks[-1].value:.4g}: {told.asks[-1].occurrences} occurrence" in given["summary"]
     assert " ".join(text.split("\n", 1)[1].split()).startswith(given["summary"])
     child = socialcrawl("explain", "ghost", "--db", where)
-    assert (child.returncode, "never heard" in child.stdout) == (1, True)
+    assert (child.returncode, "not in this database" in child.stdout) == (1, True)
     child = socialcrawl("explain", user, "--db", where, "--campaign", "no")
     assert (child.returncode, "there are: tiny" in child.stderr) == (1, True)
 
@@ -461,7 +463,7 @@ def test_every_state_is_told_in_a_sentence(file, capsys):
             "person0": "seed",
             "nobody": "looked up as a seed, and can",
             "stranger": "met no link",
-            "ghost": "heard",
+            "ghost": "not in this database",
         }
     for user, words in {**search, frontier: "can be read, and was not yet"}.items():
         explain_account(file, user, None, Console(width=200))
@@ -469,7 +471,7 @@ def test_every_state_is_told_in_a_sentence(file, capsys):
     explain_account(file, "person0", None, Console(width=200), as_json=True)
     given = json.loads(capsys.readouterr().out)
     assert inf not in given.values()
-    assert given["asks"][1]["act"] == "seed"
+    assert given["asks"][1]["act"] == given["visits"][1]["act"] == given["status"] == "seed"
 
 
 def test_explaining_changes_nothing_and_does_not_disturb_a_writer(file):
@@ -520,7 +522,7 @@ def test_a_page_is_explained_by_any_spelling_of_its_address_and_has_no_at(file, 
         text = capsys.readouterr().out
         assert text.startswith("a.example/wiki/One in the campaign")
         assert "no page that was read links to it" in text
-        assert f"it knows {page}: ask for the whole name" in text
+        assert f"it knows {page}: give the whole name" in text
 
 
 @pytest.mark.parametrize(("platform", "end"), [("mastodon", "@a.example"), ("bluesky", ".a.example")])
@@ -536,7 +538,7 @@ def test_a_name_without_its_domain_leads_to_those_it_may_mean(platform, end, fil
         told = explain(store.connection, "Person0")
         assert (told.state, [name.lower() for name in told.alike]) == ("unknown", [f"person0{end}"])
         explain_account(file, "Person0", None, Console(width=200))
-        assert f"it knows @person0{end}: ask for the whole name" in capsys.readouterr().out.lower()
+        assert f"it knows @person0{end}: give the whole name" in capsys.readouterr().out.lower()
 
 
 @pytest.mark.parametrize(

@@ -462,7 +462,7 @@ def test_a_quote_says_what_to_expect(tmp_path):
     assert "will ask for confirmation" in week
     assert "Probably max_money is reached after" in week
     assert "confirmation" not in sentences(budget={"max_money": 10.0})
-    assert "A run will be refused: This campaign would ask" in sentences()
+    assert "A run will be refused: This campaign would send requests to" in sentences()
     assert "No budget will be reached" not in sentences()
     rehearsed = sentences("http://127.0.0.1:1", budget={"max_money": 1.0})
     assert "is this machine and charges nothing, but the budget counts these costs as if it did" in rehearsed

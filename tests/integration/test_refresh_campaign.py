@@ -290,10 +290,10 @@ def test_an_export_says_who_is_alive_and_its_datasheet_who_was_asked_in_which_or
     assert campaign["liveness"] == counts
     for words in (
         "that are still active",
-        "active are all accounts that exist",
+        "counted as active: all accounts that exist",
         "100 accounts in the order pagerank, by PageRank in the dataset",
-        "all others in the order pa, by PageRank that starts from those of them that were found active",
-        f"{len(found):,} picks of act `import` brought the dataset",
+        "all others in the order pa, by PageRank that starts from the accounts of the training set that were active",
+        f"{len(found):,} accounts imported (`import`), {len(found):,} accounts checked (`probe`)",
         f"{counts['active']:,} active",
         f"accounts that could not be read: {gone['protected']} protected, {gone['suspended']} suspended, ",
     ):
@@ -318,7 +318,7 @@ def test_without_a_dataset_nobody_is_asked_and_the_way_to_one_is_told(tmp_path):
         ({"refresh": {"active": "90y"}}, "is not a span of time"),
         ({"refresh": {"worker": 2, "workers": 2}}, "they are numbered from 0"),
         ({"refresh": {"rank": "bfs", "workers": 2}}, 'choose another rank, such as rank = "pa", or workers = 1'),
-        ({"crawl": {"estimator": "bfs"}}, "who is asked is said under [refresh]"),
+        ({"crawl": {"estimator": "bfs"}}, "the accounts to read are set under [refresh]"),
     ],
 )
 def test_what_is_wrong_with_a_campaign_that_refreshes_is_told(sections, said, tmp_path):

@@ -257,11 +257,11 @@ def test_the_datasheet_says_how_accounts_were_drawn_and_what_they_stand_for(draw
     assert "focused crawl" not in page
     for words in (
         "what all accounts on topic are like",
-        "have to weigh them",
-        "to accounts on topic only, and stays where it is when it draws another",
-        "3 walks, of which each drops its first 5 visits on topic",
-        "as far as the platform's search tells",
-        "on topic is an account with 1 occurrence of the topic",
+        "have to weight them",
+        "to accounts on topic only, and stays where it is if it draws another",
+        "3 walks; each drops its first 5 visits on topic",
+        "the first 100 that the platform's search returns",
+        "an account is on topic if its posts that were read have at least 1 occurrence of the topic",
     ):
         assert words in page, words
 
@@ -323,7 +323,7 @@ def test_another_wider_topic_is_another_sample_and_what_its_labels_say_counts_no
         ({"sample": {"focus": "ancestor", "wider_least": 1}}, "wider_least = 1 is not less than least, 1"),
         ({"sample": {"focus": "ancestor", "wider_labels": "odd.csv"}}, "line 3 says 'perhaps'"),
         ({"sample": {"focus": "ancestor", "wider_expressions": ["("]}}, "The regular expression '(' is not valid"),
-        ({"crawl": {"estimator": "bfs"}}, "who is asked is said under [sample]"),
+        ({"crawl": {"estimator": "bfs"}}, "the accounts to read are set under [sample]"),
     ],
 )
 def test_what_is_wrong_with_a_sample_is_told_before_anything_is_asked(sections, said, tmp_path):

@@ -58,7 +58,7 @@ class AccountsSection(Section):
         if self.include and not self.exclude:
             raise ValueError("include names exceptions, and nothing is excluded: set exclude too, or remove include")
         if not self.include and any(not name.strip("@* ") for name in self.exclude):
-            raise ValueError('exclude = ["*"] leaves nobody: name in include who is asked')
+            raise ValueError('exclude = ["*"] leaves no account: name in include which may be read')
         return self
 
 

@@ -169,7 +169,7 @@ def _make_notices(settings: Settings, secrets: set[str]) -> Notices | None:
             return None
         return Notices(given.command, webhook, given.on, without=secrets, addresses=addresses)
     except SettingsError as error:
-        structlog.get_logger().warning("nobody can be told", campaign=settings.name, error=str(error))
+        structlog.get_logger().warning("no notice can be sent", campaign=settings.name, error=str(error))
         return None
 
 

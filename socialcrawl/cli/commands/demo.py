@@ -39,6 +39,7 @@ from socialcrawl.text.wording import pluralize
 
 TOKEN_ENV = "SOCIALCRAWL_DEMO_TOKEN"  # noqa: S105  (the name of a variable; of generated posts another)
 SEEDS = 20  # accounts that the search for the topic may find in the generated posts
+TUTORIAL = Path("docs/tutorial/first-network.md")  # in a clone of the repository
 QUERY = "select account, relevance, step from top_account limit 9"
 Curves = Mapping[str, NDArray[np.float64]]  # relevance found after each step, by what chose the accounts
 OWN = Path("demo.db")  # replaced by every demo that names no database
@@ -171,10 +172,9 @@ def _show_next(settings: Settings, ending: Ending, simulated: Curves, console: C
     if found.discovered:
         best = found.discovered[0]["account"]
         lines.append(f"  socialcrawl explain {where} {shlex.quote(best)}    why the crawl read its best discovery")
-    lines += [
-        f'  socialcrawl sql {where} "{QUERY}"',
-        "  docs/tutorial/first-network.md goes on from here, with a topic of your own",
-    ]
+    lines.append(f'  socialcrawl sql {where} "{QUERY}"')
+    if TUTORIAL.is_file():  # a wheel has no documentation
+        lines.append(f"  {TUTORIAL} continues from here, with a topic of your own")
     console.print(Text("\n".join(lines)), soft_wrap=True)
 
 

@@ -216,7 +216,7 @@ def _send_request(plan: Plan, clock: SystemClock) -> Iterator[DoctorCheck]:
     """Yield one search of ten posts, as a campaign would ask."""
     request = plan.platform.make_probe(plan.terms, plan.queries, plan.usernames)
     if request is None:
-        yield DoctorCheck(NOTE, "request", "left out: the campaign file names no page to ask for")
+        yield DoctorCheck(NOTE, "request", "left out: the campaign file names no page to fetch")
         return
     try:
         with open_wire(plan, clock.now) as (allowed, wire):
@@ -297,7 +297,7 @@ def _check_limit(plan: Plan, credential: Credential, request: Request, reply: Re
     else:
         text = (
             f"the server allows {tightest.most:,} such requests in a window, {tightest.left:,} left; "
-            f"we ask at most {ours}"
+            f"the campaign sends at most {ours}"
         )
         yield DoctorCheck(OK, "limits", text)
     for limit in reply.limits:

@@ -42,8 +42,8 @@ def explore(
     """
     if not isinstance(where, Path):
         raise SettingsError(
-            f"explore opens SQLite files, and {where} is on a server: ask it with `socialcrawl sql` or psql, or write "
-            "files with `socialcrawl export`."
+            f"explore opens SQLite files, and {where} is on a server: query it with `socialcrawl sql` or psql, or "
+            "write files with `socialcrawl export`."
         )
     allowed = AllowedHosts.of(allow_hosts, listening=HOST)
     try:

@@ -65,7 +65,7 @@ def _make_notes(traces: CampaignTraces, campaign: str | None) -> tuple[str, ...]
         return tuple(line.strip() for line in describe_gain(gained))
     sample = fold_sample(traces, campaign)
     said = [] if sample is None else list(explain_verdict(sample.seen.verdict))
-    return tuple(f"does the sample tell of the whole topic? {one}" for one in said[:1]) + tuple(said[1:])
+    return tuple(f"does the sample represent the whole topic? {one}" for one in said[:1]) + tuple(said[1:])
 
 
 def choose_folder(chosen: ChosenDatabase) -> Path:

@@ -161,7 +161,7 @@ def forget(where: DatabaseAddress, manner: ErasureOptions, order: ErasureOrder, 
         SettingsError: nobody is there to agree.
     """
     now = format_time(SystemClock().now())
-    lines = pluralize(order.passed, "line of the file asks", "lines of the file ask")
+    lines = pluralize(order.passed, "line of the file requires", "lines of the file require")
     passed = f", {lines} for nothing" if order.passed else ""
     with open_database(where, create=False) as connection:
         chosen = choose_platform(connection, platform)

@@ -17,7 +17,7 @@ from socialcrawl.system.files import find_folder
 OF_KINDS = ("crawl", *BUILT_IN)
 """Sections of the templates that are for campaigns of one kind."""
 OWN = """{section}[crawl]
-steps = 30                      # accounts to ask after the seeds
+steps = 30                      # accounts to read after the seeds
 refresh_rate = 1                # accounts picked together
 """
 """What a campaign of a kind without a file in the folder config has instead of these sections."""

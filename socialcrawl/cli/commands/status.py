@@ -149,7 +149,7 @@ def stop_daemons(given: CampaignPlaces, console: Console) -> int:
     if not waiting:
         console.print("no daemon runs campaigns of these databases")
         return DONE
-    console.print(Text(f"asked to stop: {', '.join(sorted({name for _, name in waiting}))}"), soft_wrap=True)
+    console.print(Text(f"stopping: {', '.join(sorted({name for _, name in waiting}))}"), soft_wrap=True)
     left = _wait_for_leaving(waiting)
     for name in sorted({name for _, name in left}):
         console.print(Text(f"{name} has not left yet: it looks every few seconds, and waits for what is in flight"))
@@ -249,7 +249,7 @@ def _find_state(connection: Opened, one: CampaignLease, now: float) -> CampaignL
         return replace(one, state=IDLE, why=one.why or "no daemon has run it")
     if one.released is None:
         heard = format_span(now - (one.beat or now))
-        return replace(one, state=LOST, why=f"its daemon was not heard of for {heard}; it was {one.state}: {one.why}")
+        return replace(one, state=LOST, why=f"no sign of its daemon for {heard}; it was {one.state}: {one.why}")
     return one
 
 

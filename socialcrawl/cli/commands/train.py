@@ -116,10 +116,7 @@ def _read_campaign_examples(wanted: TrainingOptions) -> tuple[list[str], list[st
             "posts judged by hand with --labels."
         )
     if wanted.off is None and not off:
-        raise SettingsError(
-            f"The campaign {name!r} has read no post that does not speak of its topic: name a file of such posts with "
-            "--off."
-        )
+        raise SettingsError(f"The campaign {name!r} has read no post off topic: name a file of such posts with --off.")
     return on, off, name
 
 
@@ -199,7 +196,7 @@ def _format_confusion(measured: ConfusionMatrix) -> Table:
 
 
 def _format_features(tree: DecisionTree) -> Table:
-    table = Table(title="words that tell most", title_justify="left", box=None, pad_edge=False)
+    table = Table(title="words that decide most", title_justify="left", box=None, pad_edge=False)
     table.add_column("word", overflow="fold")
     table.add_column("of all gain", justify="right", no_wrap=True)
     table.add_column("speaks", no_wrap=True)

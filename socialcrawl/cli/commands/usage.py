@@ -45,7 +45,7 @@ def _ask(plan: Plan, days: int, clock: SystemClock) -> Usage:
         name = find_admitted(allowed, plan.policy, meters.usage).name
         reply, body = meters.ask(wire, Grant(meters.make_usage_request((-1, 0), days), name, clock.now()))
     if reply.kind != ReplyKind.OK:
-        raise SourceError(f"{plan.platform.title} did not tell what it has billed: {reply.why}.")
+        raise SourceError(f"{plan.platform.title} did not return what it has billed: {reply.why}.")
     return meters.parse_usage(body)
 
 

@@ -138,7 +138,8 @@ def report(
     with_texts: WithTexts = False,
     top: Annotated[int, typer.Option(min=1, help="Number of accounts to list.")] = 15,
     usage: Annotated[
-        Path | None, typer.Option(help="Campaign file: show what X has billed beside the ledger (asks X).")
+        Path | None,
+        typer.Option(help="Campaign file: show what X has billed beside the ledger (sends a request to X)."),
     ] = None,
     sub: SubTopics = None,
     as_json: AsJson = False,

@@ -146,7 +146,7 @@ class Collect(BulkFold):
     def _stop_exhausted(self) -> Stop:
         if self.seeds.unread and not self.imported:
             return Stop(StopKind.FAILED, self.seeds.explain_empty())
-        return Stop(StopKind.DONE, "the frontier is empty: every account in reach was asked")
+        return Stop(StopKind.DONE, "the frontier is empty: every account in reach was read")
 
     def _pick_late(self, left: int) -> Batch:
         """Pick nodes that rest before their time, with nothing else to do; seeds among them as seeds."""

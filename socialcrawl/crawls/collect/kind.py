@@ -27,7 +27,7 @@ class CollectKind(CrawlKind):
         "ACM Conference on Hypertext and Social Media. doi:10.1145/2631775.2631795"
     )
     matter = "the accounts and posts that matter most to the topic"
-    focus = "focused crawl reads the accounts first that its estimator expects to post most about the topic,"
+    focus = "focused crawl first reads the accounts that its estimator expects to post most about the topic,"
     collection = True
 
     def make_crawl(self, settings: Settings, seeds: Seeds, width: Width = one_each, mark: Mark = no_mark) -> Collect:

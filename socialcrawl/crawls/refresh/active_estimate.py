@@ -173,7 +173,9 @@ def judge(known: ActiveEstimate, fraction: float, stop: str) -> StopVerdict:
         )
     wanted = f"{format_percent_floor(fraction)} are wanted"
     if known.value is None:
-        return StopVerdict(False, True, f"{wanted}, and how many are active is not known yet: random nodes tell it")
+        return StopVerdict(
+            False, True, f"{wanted}, and how many are active is not known yet: nodes drawn at random show it"
+        )
     known_part = (
         f"{pluralize(known.found, 'active node')} found with {pluralize(known.tested, 'test')}, of about "
         f"{known.value:,.0f} ({known.low:,.0f} to {known.high:,.0f}, 95% interval) in all"

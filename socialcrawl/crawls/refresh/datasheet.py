@@ -1,4 +1,4 @@
-"""How a campaign that refreshes chose whom to test, in the words of a datasheet."""
+"""How a campaign that refreshes ordered the accounts that it checked, in the words of a datasheet."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -7,15 +7,15 @@ from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.text.wording import pluralize
 
 RANKS = {
-    "random": "by lot",
-    "indegree": "whom most accounts of the dataset link to first",
+    "random": "at random",
+    "indegree": "most links from the dataset first",
     "pagerank": "by PageRank in the dataset",
-    "pa": "by PageRank that starts from those of them that were found active",
-    "pa+-": "by PageRank that starts from those found active, over that which starts from those found not to be",
-    "asf": "by the share of their site's accounts that were found active",
-    "bfs": "those first to whom the accounts found active link, in the order in which these were found",
-    "ai": "by how many accounts that were found active link to them",
-    "dpr": "by PageRank that starts from the best of those found active, computed again with the answers",
+    "pa": "by PageRank that starts from the accounts of the training set that were active",
+    "pa+-": "by PageRank that starts from active accounts, divided by PageRank that starts from inactive ones",
+    "asf": "by the share of accounts on the same site that were active",
+    "bfs": "first the accounts to which active accounts link, in the order in which these were found",
+    "ai": "by the number of active accounts that link to them",
+    "dpr": "by PageRank that starts from the best active accounts, computed again as results arrive",
 }
 
 
@@ -24,18 +24,18 @@ def tell_choice(refresh: Mapping[str, Any], platform: str) -> Iterator[str]:
     if active := refresh.get("active"):
         rule = _describe_active(active, platform)
         more = "; protected accounts count as active" if refresh.get("protected") else ""
-        yield f"active are {rule}{more}"
+        yield f"counted as active: {rule}{more}"
     if check := refresh.get("check"):
-        yield f"asked first: {pluralize(check, 'account')} by lot, to estimate how many are active"
+        yield f"checked first: {pluralize(check, 'account')} drawn at random, to estimate how many are active"
     if {"rank", "training", "z"} <= refresh.keys():
         rank, training = find_steering(refresh, platform)
         first = pluralize(refresh["z"], "account")
-        yield f"asked then, to learn from: {first} in the order {training}, {RANKS[training]}"
-        yield f"asked after those: all others in the order {rank}, {RANKS[rank]}"
+        yield f"checked then, as the training set: {first} in the order {training}, {RANKS[training]}"
+        yield f"checked after those: all others in the order {rank}, {RANKS[rank]}"
     if fraction := refresh.get("fraction"):
         if refresh.get("stop") == "bound":  # of older programs, that knew nothing else, it is the estimate
             yield f"it ends when at least {fraction:.0%} of the active ones are found (95% interval)"
-            yield "accounts drawn by lot are asked too, where they tell whether that is so"
+            yield "accounts drawn at random are checked too, to estimate that share"
         else:
             yield f"it ends when {fraction:.0%} of the active ones, as estimated, are found"
 
@@ -56,5 +56,5 @@ def _describe_active(active: str, platform: str) -> str:
     if span == "exists":
         return "all accounts that exist"
     if facts.pages:
-        return f"pages that changed within {span} before the test, or do not say when"
-    return f"accounts that posted within {span} before the test"
+        return f"pages that changed within {span} before the check, or have no date of a change"
+    return f"accounts that posted within {span} before the check"

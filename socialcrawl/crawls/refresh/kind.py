@@ -31,11 +31,11 @@ class RefreshKind(CrawlKind):
     )
     matter = "the accounts of an old dataset that are still active"
     does = "which checks which accounts of an old dataset are active, the likely ones first"
-    unasked = "it was not tested yet, and no import brought it: others of the dataset link to it"
+    unasked = "it was not checked yet, and is not in the import: other accounts of the dataset link to it"
     drawn = """\
-Accounts that were imported are those of an old dataset: what that was drawn from, and how, only its makers know. Those
-that were not tested yet say nothing about its state today. Unless all were tested, those that were are no random
-sample of it, except for the ones that were drawn by lot."""
+Imported accounts are those of an old dataset; how that was drawn, only its authors know. Accounts that were not checked
+yet say nothing about its present state. Unless all were checked, the checked ones are not a random sample of it, except
+the ones that were drawn at random."""
     features = COLUMNS
     dataset = True
     reuses = False  # an account may have become inactive since

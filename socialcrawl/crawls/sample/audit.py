@@ -290,7 +290,7 @@ def _judge_gain(found: DatasetAudit) -> tuple[bool | None, str]:
         return False, f"no: {_format_interval(reach)} of the topic is linked to and not held{rest}"
     return (
         None,
-        f"not clear: {_format_interval(reach)} of the topic is linked to and not held; a longer sample would tell",
+        f"not clear: {_format_interval(reach)} of the topic is linked to and not held; a longer sample would show it",
     )
 
 

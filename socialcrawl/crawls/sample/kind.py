@@ -35,9 +35,9 @@ class SampleKind(CrawlKind):
     does = "which draws accounts on topic by random walks over links"
     unasked = "no walk has needed it yet: accounts that were read link to it, or are mentioned by it"
     drawn = """\
-Accounts that walks visited are a random sample of those that are on topic and can be reached from the seeds, as
-far as the walks have mixed; where no link connects parts of these, of the largest part. They are drawn with unequal
-chances: statistics have to weigh them (table `sampled`, `socialcrawl audit`)."""
+Accounts that walks visited are a random sample of the accounts on topic that can be reached from the seeds, as far as
+the walks have mixed; if these have parts without links between them, of the largest part. The chances are unequal:
+statistics have to weight them (table `sampled`, `socialcrawl audit`)."""
     features = COLUMNS
     private = ("tree", "labels", "patterns", "expressions", *WIDER_JUDGES)
     sample = True

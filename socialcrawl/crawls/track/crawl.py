@@ -191,8 +191,8 @@ class Track:
         if self.seeds.unread and not self.imported:
             return Stop(StopKind.FAILED, self.seeds.explain_empty())
         if pause is not None:
-            return Wait(pause, "nobody is left to ask but accounts that could not be read, and may be back by then")
-        return Stop(StopKind.DONE, "there is nobody left to ask: every account in reach was visited, or cannot be read")
+            return Wait(pause, "only accounts are left that could not be read; they are tried again then")
+        return Stop(StopKind.DONE, "no account is left: every account in reach was read, or cannot be read")
 
     def _find_pause(self) -> float | None:
         """Return when the next pause is over of those who are away and would be asked; None where there is nobody."""

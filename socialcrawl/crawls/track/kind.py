@@ -31,8 +31,8 @@ class TrackKind(CrawlKind):
     matter = "the most important accounts, and what they write"
     does = "which finds the most important accounts and reads them again for new posts"
     focus = """\
-crawl that tracks accounts prefers those that are most important by the links that it has seen. It reads accounts again
-for new posts, some more often than others,"""
+crawl that tracks accounts prefers those that are most important by the links seen so far. It reads accounts again for
+new posts, some more often than others,"""
     features = COLUMNS
     collection = True
 

@@ -54,7 +54,7 @@ class MastodonPlatform(Platform):
         "campaign-mastodon.toml",
         "edit it (base_url, contact)",
         "edit it (base_url, contact)",
-        'instances whose accounts are asked there: ["fosstodon.org", "*.example"]; [] is all of the dataset',
+        'instances whose accounts are checked there: ["fosstodon.org", "*.example"]; [] is all of the dataset',
     )
 
     def list_credentials(self, settings: Settings) -> list[tuple[Credential, Variables | None]]:
@@ -94,8 +94,8 @@ class MastodonPlatform(Platform):
             )
         if source.base_url == "":
             raise SettingsError(
-                "No instance is named: set base_url under [source] to the address of yours, as https://INSTANCE. It is "
-                "asked about all accounts that are not asked on their own instance (hosts). Read its rules first: "
+                "No instance is named: set base_url under [source] to the address of yours, as https://INSTANCE. It "
+                "is used for all accounts that are not read on their own instance (hosts). Read its rules first: "
                 "socialcrawl doctor shows them."
             )
         if not source.contact and not is_loopback(base):

@@ -31,12 +31,12 @@ class WebPlatform(Platform):
     roles = EndpointRoles(search="", by_name=ANY, by_id=ANY, timeline=ANY, together=1, probe=ANY)
     advice = "name pages (usernames = [...])"
     full_name = "write the address of a page in full, as https://example.org/page"
-    probe_shows = "its robots.txt was asked for"
+    probe_shows = "its robots.txt was requested"
     template = Template(
         "campaign-web.toml",
         "edit it (usernames, contact)",
         "edit it (contact)",
-        'hosts that are asked, and no others: ["example.org", "*.example.com"]; [] is all of the dataset',
+        'hosts to which requests are sent, and no others: ["example.org", "*.example.com"]; [] is all of the dataset',
     )
 
     def parse_names(self, given: Sequence[str]) -> list[str]:
@@ -63,7 +63,7 @@ class WebPlatform(Platform):
         """See `Platform.check_settings`: who is asked has to know whom to write to."""
         source = settings.source
         if source.token_env or source.tokens or source.identifier:
-            raise SettingsError("Pages of the web are asked for without a token: remove token_env, tokens, identifier.")
+            raise SettingsError("Pages of the web are fetched without a token: remove token_env, tokens, identifier.")
         if settings.seeds.search and "search" in settings.seeds.model_fields_set:
             raise SettingsError("The web has no search: set search = false under [seeds], and name pages as usernames.")
         if settings.seeds.lists:

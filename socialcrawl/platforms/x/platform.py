@@ -120,7 +120,7 @@ class XPlatform(Platform):
         if settings.seeds.lists:
             raise SettingsError("[seeds] lists are Bluesky's: on X name usernames.")
         if settings.source.identifier:
-            raise SettingsError("[source] identifier is for signing in to Bluesky: on X a token says who asks.")
+            raise SettingsError("[source] identifier is for signing in to Bluesky: on X, the token identifies you.")
 
     def check_tokens(self, settings: Settings, base: str, secrets: Mapping[str, Secret]) -> None:
         """See `Platform.check_tokens`: those of one application; on this machine, where a mock answers, all."""

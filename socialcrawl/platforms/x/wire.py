@@ -104,7 +104,7 @@ class XWire:
     def _read(self, request: Request, bare: Reply, body: Any) -> Reply:
         """Return the reply with its rows, cursor and cost."""
         if bare.kind == ReplyKind.MISSING and not _is_about_user(request, body):
-            why = f"the server does not know what was asked for ({bare.status}: {bare.why}): is base_url right?"
+            why = f"the server does not know what was requested ({bare.status}: {bare.why}): is base_url right?"
             return replace(bare, kind=ReplyKind.INVALID, why=why)
         try:
             page = self._parse_page(
@@ -113,7 +113,7 @@ class XWire:
             cursor, more = parse.find_cursor(body), parse.count_included(body, self.words)
         except parse.FieldsMissingError as error:
             why = (
-                f"X did not send the fields that were asked for ({', '.join(error.args[0])}): it may no longer speak "
+                f"X did not send the fields that were requested ({', '.join(error.args[0])}): it may no longer speak "
                 f'the vocabulary {self.words.name!r}; set vocabulary = "tweet" or "post" under [source]'
             )
             return replace(

@@ -145,7 +145,7 @@ class _Timer:
 
     def make_error(self) -> StoreError:
         return StoreError(
-            f"The query took longer than {self.seconds:g} s and was stopped. Ask for less, or set a longer timeout."
+            f"The query took longer than {self.seconds:g} s and was stopped. Select less, or set a longer timeout."
         )
 
 
@@ -235,7 +235,7 @@ def _make_hint(raw: sqlite3.Connection, message: str, sql: str) -> str:
             asked = {name: _read_columns(raw, name) for name in _find_named(sql, names)}
             return _describe_columns(asked) or _describe_tables(message, names)
         return _describe_tables(message, names)
-    return "Fix the query and ask again."
+    return "Fix the query and run it again."
 
 
 def _find_named(sql: str, names: list[str]) -> list[str]:
@@ -259,7 +259,7 @@ def _describe_columns(tables: dict[str, list[str]]) -> str:
 
 def _describe_tables(message: str, names: list[str]) -> str:
     if any(view.name in message and view.name not in names for view in VIEWS):
-        return "The database is of an older socialcrawl: `socialcrawl report` upgrades it; ask again then."
+        return "The database is of an older socialcrawl: `socialcrawl report` upgrades it; then run the query again."
     return f"Tables are: {', '.join(name for name in names if not name.startswith('alembic'))}."
 
 
@@ -322,13 +322,13 @@ def _execute_query(
 def _convert_error(raw: Any, error: Any, where: PostgresAddress, sql: str) -> StoreError:
     message = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
     state = error.sqlstate or "08"
-    hint = "Fix the query and ask again."
+    hint = "Fix the query and run it again."
     if state.startswith(("08", "57P", "53", "28")) or state == "42501":
         return convert_error(error, where)
     if state == "25006" or "data-modifying" in message:
         hint = "A query only reads; use psql to change the database."
     elif "multiple commands" in message:
-        hint = "Ask one statement at a time."
+        hint = "Run one statement at a time."
     elif state in ("42P01", "42703"):
         raw.rollback()
         tables = "select table_name from information_schema.tables where table_schema = current_schema() order by 1"

@@ -40,12 +40,12 @@ campaign = Table(
     Column("platform", String(16), nullable=False, comment="x, bluesky, mastodon or web"),
     Column("seed", Count, nullable=False, comment="seed of all random draws"),
     Column("settings", Text, nullable=False, comment="JSON of the settings when the campaign began, without secrets"),
-    Column("identity", Text, nullable=False, comment="JSON of the settings that its history rests on, as they are now"),
+    Column("identity", Text, nullable=False, comment="JSON of the present settings on which its history depends"),
     Column("created_at", Text, nullable=False, comment="when the campaign first ran"),
-    Column("refresh_rate", Count, comment="r as it was chosen, where the campaign file says auto; NULL: it does not"),
-    Column("paused_at", Text, comment="when somebody paused it; NULL: a daemon may run it"),
-    Column("paused_by", Text, comment="the command that paused it until it is done; NULL: a person did, or nobody"),
-    comment="one row a campaign",
+    Column("refresh_rate", Count, comment="batch size r as chosen, if the campaign file says auto; NULL: it does not"),
+    Column("paused_at", Text, comment="when it was paused; NULL: a daemon may run it"),
+    Column("paused_by", Text, comment="the command that paused it until that is done; NULL: it was `pause`, or none"),
+    comment="one row per campaign",
 )
 
 account = Table(
@@ -58,7 +58,7 @@ account = Table(
     Column("handle", Text, comment="username in lower case: usernames compare without case"),
     Column("name", Text, comment="display name"),
     Column("description", Text, comment="profile text"),
-    Column("created_at", Text, comment="when the account was made"),
+    Column("created_at", Text, comment="when the account was created"),
     Column("followers", Count, comment="followers at profile_at"),
     Column("following", Count, comment="accounts followed at profile_at"),
     Column("posts", Count, comment="posts written, at profile_at"),
@@ -73,7 +73,7 @@ account = Table(
     ),
     UniqueConstraint("platform", "platform_id"),
     Index(None, "platform", "handle"),
-    comment="one row an account, fetched or only mentioned",
+    comment="one row per account, fetched or only mentioned",
 )
 
 post = Table(
@@ -99,7 +99,7 @@ post = Table(
     Column("original", Text, comment="the platform's JSON, kept on request"),
     Column("metrics_at", Text, nullable=False, comment="when the counts were read"),
     Column("fetched_at", Text, nullable=False, comment="when the post was first fetched"),
-    comment="one row a post",
+    comment="one row per post",
 )
 
 mention = Table(
@@ -109,7 +109,7 @@ mention = Table(
     Column("node", ForeignKey("account.node"), primary_key=True, index=True, comment="account.node mentioned"),
     Column("kind", String(8), nullable=False, comment="mention, reply, repost or quote: the strongest that applies"),
     Column("spans", Text, comment="JSON list of [from, to]: characters of the text that count; NULL: all of them"),
-    comment="who is mentioned in which post",
+    comment="which account is mentioned in which post",
     sqlite_with_rowid=False,
 )
 
@@ -118,8 +118,8 @@ follow = Table(
     metadata,
     Column("node", ForeignKey("account.node"), primary_key=True, comment="account.node that follows"),
     Column("followed", ForeignKey("account.node"), primary_key=True, index=True, comment="account.node it follows"),
-    Column("seen_at", Text, nullable=False, comment="when the platform first said so"),
-    comment="who follows whom, where a campaign asked for it",
+    Column("seen_at", Text, nullable=False, comment="when the platform first returned it"),
+    comment="which account follows which, if a campaign fetches that",
     sqlite_with_rowid=False,
 )
 
@@ -151,10 +151,9 @@ pick = Table(
     Column(
         "since",
         Text,
-        comment="the mark of the last visit: only what is newer was requested; of slice: its span of time; NULL: "
-        "everything",
+        comment="the mark of the last visit: only newer posts were requested; of slice: its span of time; NULL: all",
     ),
-    comment="one row a decision to ask a node",
+    comment="one row per decision to read a node",
     sqlite_with_rowid=False,
 )
 
@@ -163,13 +162,13 @@ outcome = Table(
     metadata,
     Column("campaign", ForeignKey("campaign.id"), primary_key=True, comment="campaign.id"),
     Column("n", Count, primary_key=True, comment="pick.n"),
-    Column("node", Count, nullable=False, index=True, comment="account.node asked; negative: a query"),
+    Column("node", Count, nullable=False, index=True, comment="account.node read; negative: a query"),
     Column("at", Text, nullable=False, comment="when the last reply arrived"),
     Column(
         "value",
         Float,
         nullable=False,
-        comment="relevance beta = 1 + ln(occurrences), or 0; of probe, walk 1: alive, on topic, 0.5: wider topic only",
+        comment="relevance 1 + ln(occurrences), or 0; of probe 1: active; of walk 1: on topic, 0.5: wider topic only",
     ),
     Column("occurrences", Count, nullable=False, comment="occurrences of the topic in the posts read"),
     Column("posts", Count, nullable=False, comment="posts read"),
@@ -182,7 +181,7 @@ outcome = Table(
     Column(
         "mark",
         Text,
-        comment="where a next visit can go on, in the platform's own terms; of probe: when it last posted; of walk and "
+        comment="where a next visit continues, in the platform's own terms; of probe: when it last posted; of walk and "
         "import: its host; of slice: from when on it was read, if not from its begin; NULL: none",
     ),
     comment="what each pick found",
@@ -213,11 +212,15 @@ standing = Table(
     Column("indegree", Float, nullable=False, comment="links to it, as [track] parallel counts them"),
     Column("outlinks", Float, nullable=False, comment="links seen in its posts, all visits"),
     Column("yield", Float, comment="new links a day between its two latest visits; NULL before the second"),
-    Column("link_score", Float, comment="in-degrees of whom the latest visit newly linked to; NULL before the second"),
+    Column(
+        "link_score",
+        Float,
+        comment="in-degrees of the accounts newly linked in the latest visit; NULL before the second",
+    ),
     Column("importance", Float, nullable=False, comment="OPIC: (H + C) / (G + 1), its share of all importance"),
     Column("history", Float, nullable=False, comment="OPIC's H: all cash that it has paid out"),
-    Column("gone", Text, comment="why it could not be read when last asked; NULL: it could, or nobody asked"),
-    comment="what a campaign of kind track knows of each account, as it was last written",
+    Column("gone", Text, comment="why the last attempt to read it failed; NULL: it did not, or there was none"),
+    comment="what a campaign of kind track knows about each account, as last computed",
     sqlite_with_rowid=False,
 )
 
@@ -229,7 +232,7 @@ sampled = Table(
     Column("visits", Count, nullable=False, comment="visits after the burn-in, all walks"),
     Column("weight", Float, nullable=False, comment="its weight in means and shares: of all accounts together 1"),
     Column("degree", Count, nullable=False, comment="its neighbours, as the walks have them"),
-    comment="what a campaign of kind sample has drawn, as it was last written",
+    comment="accounts that a campaign of kind sample has drawn, as last computed",
     sqlite_with_rowid=False,
 )
 
@@ -239,7 +242,7 @@ request = Table(
     Column("id", Count, primary_key=True, comment="order of sending"),
     Column("campaign", ForeignKey("campaign.id"), nullable=False, comment="campaign.id"),
     Column("n", Count, nullable=False, comment="first pick.n that it serves"),
-    Column("part", Count, nullable=False, comment="its place in the conversation: page number"),
+    Column("part", Count, nullable=False, comment="its place among the requests of a pick: page number"),
     Column("endpoint", Text, nullable=False, comment="path of the endpoint"),
     Column("params", Text, nullable=False, comment="JSON of the parameters"),
     Column("credential", Text, nullable=False, comment="name of the token, never the token"),
@@ -257,7 +260,7 @@ request = Table(
     Column("cost", Count, comment="price by the price table, in mills"),
     Column("cursor", Text, comment="where the next page begins"),
     Column("headers", Text, comment="JSON: the server's clock and rate limits, from the headers"),
-    Column("answer", Text, comment="JSON: what the open batch goes on from; emptied when it is finished"),
+    Column("answer", Text, comment="JSON: from what the open batch continues; emptied when it is finished"),
     Column("digest", Text, index=True, comment="hash of platform, endpoint, params"),
     Column("new_posts", Count, comment="posts billed: those new to the UTC day"),
     Column("new_users", Count, comment="users billed: those new to the UTC day"),
@@ -272,7 +275,7 @@ request = Table(
     Index(
         "ix_request_spent", "campaign", "sent_at", "endpoint", "kind", "arrived_at", "items", "posts", "most", "cost"
     ),
-    comment="the ledger: one row a request, reserved before it is sent",
+    comment="the ledger: one row per request, reserved before it is sent",
 )
 
 # As `answers.pack_headers` writes it: a limit whose last part, `daily`, is true.
@@ -322,10 +325,10 @@ response = Table(
     "response",
     metadata,
     Column("request", ForeignKey("request.id"), primary_key=True, autoincrement=False, comment="request.id"),
-    Column("url", Text, nullable=False, comment="the address that was asked, with its parameters"),
+    Column("url", Text, nullable=False, comment="the address requested, with its parameters"),
     Column("headers", Text, nullable=False, comment="JSON list of [name, value]: the headers of the answer"),
     Column("body", LargeBinary, nullable=False, comment="the answer's bytes, compressed with zlib"),
-    comment="the platform's answers as they came, kept on request",
+    comment="the platform's original responses, kept on request",
 )
 
 version = Table(
@@ -346,9 +349,9 @@ shadow = Table(
     metadata,
     Column("campaign", ForeignKey("campaign.id"), primary_key=True, comment="campaign.id"),
     Column("n", Count, primary_key=True, comment="pick.n"),
-    Column("estimator", Text, primary_key=True, comment="an estimator that looked on, by its name"),
-    Column("score", Float, nullable=False, comment="what it thought of the account when that was picked"),
-    comment="what estimators that did not steer thought of the picks",
+    Column("estimator", Text, primary_key=True, comment="name of the shadow"),
+    Column("score", Float, nullable=False, comment="its score of the account when that was picked"),
+    comment="scores of the picks by shadows, estimators that do not decide",
     sqlite_with_rowid=False,
 )
 
@@ -359,8 +362,8 @@ daemon = Table(
     Column("host", Text, nullable=False, comment="the machine it runs on"),
     Column("pid", Count, nullable=False, comment="its process id there"),
     Column("began_at", Text, nullable=False, comment="when it began"),
-    Column("beat_at", Text, nullable=False, comment="when it was last heard of"),
-    Column("stop_at", Text, comment="when somebody asked it to stop; NULL: nobody did"),
+    Column("beat_at", Text, nullable=False, comment="when it last reported"),
+    Column("stop_at", Text, comment="when a stop was requested; NULL: none was"),
     Column("ended_at", Text, comment="when it left; NULL: it runs, or was killed"),
     comment="the daemons that ran campaigns of this database",
 )
@@ -369,10 +372,12 @@ lease = Table(
     "lease",
     metadata,
     Column("campaign", ForeignKey("campaign.id"), primary_key=True, autoincrement=False, comment="campaign.id"),
-    Column("daemon", ForeignKey("daemon.id"), nullable=False, comment="daemon.id of who has it, or had it last"),
+    Column(
+        "daemon", ForeignKey("daemon.id"), nullable=False, comment="daemon.id of the daemon that has it, or had it last"
+    ),
     Column("taken_at", Text, nullable=False, comment="when it was taken"),
-    Column("beat_at", Text, nullable=False, comment="when its holder last said that it has it"),
-    Column("released_at", Text, comment="when it was let go; NULL: it is held, or its holder was killed"),
+    Column("beat_at", Text, nullable=False, comment="when its holder last renewed it"),
+    Column("released_at", Text, comment="when it was released; NULL: it is held, or its holder was killed"),
     Column(
         "state",
         String(16),
@@ -380,9 +385,9 @@ lease = Table(
         comment="running, waiting, resting, paused, done, stopped, broken, elsewhere, stalled or down",
     ),
     Column("why", Text, nullable=False, comment="what it waits for, or why it ended"),
-    Column("until", Text, comment="when it goes on by itself; NULL: it runs, or nobody can say"),
+    Column("until", Text, comment="when it continues by itself; NULL: it runs, or that is not known"),
     Column("moved_at", Text, comment="when the last reply or step of it came"),
     Column("since", Text, comment="when it came into this state"),
     Column("file", Text, comment="the campaign file by which its daemon runs it"),
-    comment="which daemon runs which campaign, and how that goes",
+    comment="which daemon runs which campaign, and in which state",
 )

@@ -28,7 +28,7 @@ class ViewDefinition:
 
 TOP_ACCOUNT = ViewDefinition(
     "top_account",
-    "the accounts that were read and speak of the topic, one row each",
+    "accounts that were read and have matching posts, one row each",
     {
         "campaign": CAMPAIGN,
         "place": "1 for the most relevant; of equals the one read first",
@@ -38,8 +38,8 @@ TOP_ACCOUNT = ViewDefinition(
         "occurrences": "occurrences of the topic in the posts read",
         "posts": "posts read",
         "act": "seed, expand, walk or import: how the account came to be read",
-        "step": "how many accounts were asked after the seeds, this one included; NULL for seeds and imports",
-        "n": "number of the decision to ask it, pick.n",
+        "step": "how many accounts were read after the seeds, including this one; NULL for seeds and imports",
+        "n": "number of the decision to read it, pick.n",
         "read_at": "when its last page arrived",
         "followers": "followers, where the profile is known",
         "node": "account.node",
@@ -58,7 +58,7 @@ where o.value > 0 and p.act in ('seed', 'expand', 'walk', 'import') and not (p.a
 
 TOPIC_POST = ViewDefinition(
     "topic_post",
-    "the posts that speak of the topic",
+    "the posts that match the topic",
     {
         "campaign": CAMPAIGN,
         "id": "the platform's own id of the post",
@@ -88,16 +88,16 @@ join account a on a.node = p.author""",
 
 MENTION_NETWORK = ViewDefinition(
     "mention_network",
-    "who mentions whom, as the campaign read it: one row a link of the graph and visit, without links to oneself",
+    "which account mentions which: one row per link of the graph and visit, without links of an account to itself",
     {
         "campaign": CAMPAIGN,
-        "source": "who mentions: username as last shown, or the platform's id",
-        "target": "who is mentioned: username as last shown, or the platform's id",
+        "source": "the account that mentions: username as last shown, or the platform's id",
+        "target": "the account mentioned: username as last shown, or the platform's id",
         "posts": "posts in the database in which the source mentions the target; 0 when they were removed since",
         "alpha": "weight of the link: 1 + ln(occurrences of the topic in the posts that mention), 0 without any",
         "first_at": "when the first of these posts was written",
         "last_at": "when the last of these posts was written",
-        "n": "number of the decision that told it, pick.n",
+        "n": "number of the decision that found it, pick.n",
         "source_node": "account.node of the source",
         "target_node": "account.node of the target",
     },
@@ -121,7 +121,7 @@ left join (select w.author as author, x.node as node, count(*) as posts, min(w.c
 
 CAMPAIGN_PROGRESS = ViewDefinition(
     "campaign_progress",
-    "the course of a campaign: one row a decision, with sums over all decisions so far",
+    "the course of a campaign: one row per decision, with sums over all decisions so far",
     {
         "campaign": CAMPAIGN,
         "n": "number of the decision, pick.n",
@@ -129,8 +129,8 @@ CAMPAIGN_PROGRESS = ViewDefinition(
         "account": "username as last shown, or the platform's id; NULL for a search",
         "finished_at": "when its last page arrived; NULL while it is open",
         "missing": "why nothing was found, if so; see outcome.missing",
-        "step": "accounts asked after the seeds, this one included; NULL for everything but steps",
-        "value": "relevance found by this decision (1: alive, on topic; 0.5: wider topic only); NULL while it is open",
+        "step": "accounts read after the seeds, including this one; NULL for everything but steps",
+        "value": "relevance found by this decision (1: active, on topic; 0.5: wider topic only); NULL while it is open",
         "relevance": "relevance found by all steps so far (seeds and imports are no steps)",
         "seed_relevance": "relevance of the seeds and imports so far",
         "requests": "requests sent so far, those without an answer included",
@@ -156,10 +156,10 @@ window w as (partition by p.campaign order by p.n)""",
 
 SPEND_BY_DAY = ViewDefinition(
     "spend_by_day",
-    "what was asked and what it cost: one row a UTC day and endpoint; answers that the database had are not in it",
+    "requests and their cost: one row per UTC day and endpoint, without responses that the database had already",
     {
         "campaign": CAMPAIGN,
-        "day": "UTC day of the answer (without an answer: of the question), as 2026-01-31",
+        "day": "UTC day of the response (without a response: of the request), as 2026-01-31",
         "endpoint": "path of the endpoint",
         "requests": "requests sent",
         "posts": "posts returned; a post returned twice counts twice",
@@ -167,7 +167,7 @@ SPEND_BY_DAY = ViewDefinition(
         "users_billed": "users billed: those new to the day, where each is billed once a day",
         "dollars": "price by the price table; without an answer the dearest",
         "answers_429": "requests refused because a rate limit was reached",
-        "unanswered": "requests to which no answer came: they count as spent",
+        "unanswered": "requests without a response: they count as spent",
     },
     """select c.name, substr(coalesce(r.arrived_at, r.sent_at), 1, 10), r.endpoint, count(*),
   cast(coalesce(sum(r.posts), 0) as bigint), cast(sum(coalesce(r.new_posts, r.posts, 0)) as bigint),
@@ -182,19 +182,19 @@ group by c.name, substr(coalesce(r.arrived_at, r.sent_at), 1, 10), r.endpoint"""
 
 FRONTIER_NOW = ViewDefinition(
     "frontier_now",
-    "the accounts that are linked to and were not read yet, with what the estimators know of each",
+    "the accounts that are linked to and were not read yet, with the features of the estimators",
     {
         "campaign": CAMPAIGN,
         "account": "username as last shown, or the platform's id",
         "links": "links to it from accounts that were read",
-        "n_sum": "sum over these links of the relevance of who links",
+        "n_sum": "sum over these links of the relevance of the accounts that link",
         "n_max": "the largest of these",
         "e_sum": "sum of the weights alpha of these links",
         "e_max": "the largest of these",
         "ne_sum": "sum of relevance times weight",
         "ne_max": "the largest of these",
         "first_n": "number of the decision that first found a link to it, pick.n",
-        "failures": "times it was asked and failed for a while; it rests for 20 decisions after each, and is out at 3",
+        "failures": "attempts that failed for a while; it rests for 20 decisions after each, and is skipped after 3",
         "node": "account.node",
     },
     """with alias as (
@@ -231,7 +231,7 @@ where a.forgotten_at is null and coalesce(f.failures, 0) < 3 and not exists (
 
 COVERAGE_GAP = ViewDefinition(
     "coverage_gap",
-    "what a campaign could not see, and why: one row a kind of gap",
+    "what a campaign could not read, and why: one row per kind of gap",
     {
         "campaign": CAMPAIGN,
         "gap": "account: not read; timeline, search: posts were left unread; request: no answer came",
@@ -271,7 +271,7 @@ group by c.name, g.gap, g.why""",
 
 TRACKED_ACCOUNT = ViewDefinition(
     "tracked_account",
-    "the accounts that a campaign of kind track knows, as it was last written",
+    "the accounts that a campaign of kind track knows, as last computed",
     {
         "campaign": CAMPAIGN,
         "account": "username as last shown, or the platform's id",
@@ -283,8 +283,8 @@ TRACKED_ACCOUNT = ViewDefinition(
         "visited_at": "when it was last read",
         "outlinks": "links seen in its posts, all visits",
         "yield": "new links a day between its two latest visits; NULL before the second",
-        "link_score": "in-degrees of whom the latest visit newly linked to; NULL before the second",
-        "gone": "why it could not be read when last asked, as in outcome.missing; NULL: it could, or was not asked",
+        "link_score": "in-degrees of the accounts newly linked in the latest visit; NULL before the second",
+        "gone": "why the last attempt to read it failed, as in outcome.missing; NULL: it did not, or there was none",
         "node": "account.node",
     },
     """select c.name, coalesce(a.username, a.platform_id), s.importance, s.indegree, s.relevance, s.occurrences,
@@ -296,16 +296,16 @@ join account a on a.node = s.node""",
 
 LIVENESS = ViewDefinition(
     "liveness",
-    "who of an old dataset was found alive: one row an account tested by a campaign of kind refresh, as last tested",
+    "which accounts of an old dataset are active: one row per account checked by a campaign of kind refresh",
     {
         "campaign": CAMPAIGN,
         "account": "username as last shown, or the platform's id",
         "platform_id": "the platform's own id; NULL where only the username is known",
-        "active": "1: it is alive, 0: it is not (or nobody could tell, status temporary)",
-        "status": "active, silent (it is there), or why it is not: as in outcome.missing",
-        "last_active_at": "when it last posted (a page: changed), where that was told; on Mastodon a bare day",
+        "active": "1: it is active, 0: it is not (or that is not known, status temporary)",
+        "status": "active, silent (it exists), or why it is not active: as in outcome.missing",
+        "last_active_at": "when it last posted (a page: changed), if known; on Mastodon a day without a time",
         "checked_at": "when the platform answered",
-        "n": "number of the decision to test it, pick.n",
+        "n": "number of the last decision to check it, pick.n",
         "node": "account.node",
     },
     """select c.name, coalesce(a.username, a.platform_id), a.platform_id, case when l.value > 0 then 1 else 0 end,
@@ -321,7 +321,7 @@ where l.latest = 1 and a.forgotten_at is null""",
 
 SAMPLED_ACCOUNT = ViewDefinition(
     "sampled_account",
-    "the accounts of a sample: one row an account that its walks visited on topic, as it was last written",
+    "the accounts of a sample: one row per account on topic that its walks visited, as last computed",
     {
         "campaign": CAMPAIGN,
         "account": "username as last shown, or the platform's id",
@@ -346,14 +346,14 @@ where a.forgotten_at is null and p.act = 'walk'""",
 
 DECISION = ViewDefinition(
     "decision",
-    "what a campaign decided and what came of it: one row a decision, in order",
+    "the decisions of a campaign and their outcomes: one row per decision, in order",
     {
         "campaign": CAMPAIGN,
         "n": "number of the decision, from 0: pick.n",
         "act": "search, resolve, seed, expand, recrawl, probe, walk, inward, slice or import",
         "account": "username as last shown, or the platform's id; NULL for a search",
         "score": "the estimate by which it was chosen; 0 for seeds",
-        "features": "JSON of what was known of it then, by name; NULL for seeds",
+        "features": "JSON of the features at that time, by name; NULL for seeds",
         "batch": "number of the first decision of its batch",
         "value": "relevance found (of probe and walk 1: active, on topic); NULL while it is open",
         "occurrences": "occurrences of the topic in the posts read; NULL while it is open",
@@ -372,7 +372,7 @@ left join account a on a.node = p.node""",
 
 TOPIC_MATCH = ViewDefinition(
     "topic_match",
-    "which posts match the topic of a campaign, without their texts: one row a match",
+    "which posts match the topic of a campaign, without their texts: one row per match",
     {
         "campaign": CAMPAIGN,
         "post": "the platform's own id of the post",
@@ -390,7 +390,7 @@ join account a on a.node = p.author""",
 
 IMPORTANCE = ViewDefinition(
     "importance",
-    "how important a campaign of kind track finds each account, as it was last written",
+    "importance of each account in a campaign of kind track, as last computed",
     {
         "campaign": CAMPAIGN,
         "place": "1 for the most important; of equals the one with the lower number",

@@ -211,7 +211,7 @@ def test_a_campaign_that_was_begun_with_such_a_keyword_goes_on(mock, tmp_path, k
     assert rows(tmp_path / "mine.db", "select count(*) from request") > [before]
     (doubt,) = make_plan(settings).doubts
     assert doubt.startswith("[topic] keywords")
-    assert doubt.endswith("The campaign has it from before, and goes on with it.")
+    assert doubt.endswith("The campaign had it before, and keeps it.")
 
 
 @pytest.mark.usefixtures("token")
@@ -274,7 +274,7 @@ def test_a_prefix_that_the_platform_cannot_search_is_told_with_what_is_searched(
     ((about, said),) = found.warnings
     assert about == "keywords"
     assert said.startswith(f"[topic] keywords: {keyword!r} counts whatever begins so")
-    assert f"it is asked for {searched} alone" in said
+    assert f"the search is for {searched} alone" in said
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)

@@ -340,8 +340,8 @@ def test_shares_and_numbers_are_written_as_people_read_them():
 @pytest.mark.parametrize(
     ("steps", "words"),
     [
-        (180, "does the sample tell of the whole topic? enough data"),
-        (2_000, "does the sample tell of the whole topic? every account on topic that walks can reach was read"),
+        (180, "does the sample represent the whole topic? enough data"),
+        (2_000, "does the sample represent the whole topic? every account on topic that walks can reach was read"),
     ],
 )
 def test_a_datasheet_says_whether_the_sample_tells_of_the_whole_topic(steps, words, tmp_path):

@@ -102,7 +102,7 @@ def test_whoever_was_lost_or_paused_goes_on_at_no_instant(two, place, held):
     found = shown(place)
     assert [found[name]["until"] for name in found] == [None, None]
     assert found["one"]["state"] == ("lost" if held else "waiting")
-    assert (found["two"]["state"], found["two"]["why"][:19]) == ("paused", "paused by a person ")
+    assert (found["two"]["state"], found["two"]["why"][:31]) == ("paused", "paused with `socialcrawl pause`")
 
 
 def test_a_pause_says_for_which_command_it_is(two, place):

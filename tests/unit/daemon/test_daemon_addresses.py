@@ -295,7 +295,7 @@ def test_a_daemon_says_what_is_wrong_with_the_addresses(settings, monkeypatch, l
     assert _make_notices(settings, set()) is None
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert _make_notices(settings, set()) is None
-    assert [line["event"] for line in log.lines()] == ["nobody can be told"] * 3
+    assert [line["event"] for line in log.lines()] == ["no notice can be sent"] * 3
     unset, unknown, missing = (line["error"] for line in log.lines())
     assert "put it into the environment variable FOREST_NOTICES" in unset
     assert "unknown to apprise" in unknown

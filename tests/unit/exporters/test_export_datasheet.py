@@ -14,6 +14,8 @@ from socialcrawl.crawls.track import datasheet
 from socialcrawl.crawls.track.section import TrackSection
 from socialcrawl.crawls.track.target import TARGETS
 from socialcrawl.crawls.track.visit_policies import EXPANSIONS, RECRAWLS
+from socialcrawl.engine.model import Act
+from socialcrawl.exporters.datasheet import ACTS
 from socialcrawl.importers.import_posts import import_posts
 
 
@@ -32,22 +34,22 @@ def test_posts_that_no_request_brought_are_counted_and_said_to_be_from_files(con
     crawled(connection)
     before = exported(connection, tmp_path / "before", "csv", whole=whole)
     assert (before["posts"]["unasked"], before["posts"]["unlisted"]) == (0, 0)
-    assert "no request that is in this export" not in told(tmp_path / "before")
+    assert "No request in this export returned" not in told(tmp_path / "before")
     import_posts(files(write_lines(tmp_path / "a.jsonl", columns(drawn()))), connection, None, NOW)
     with connection.begin():  # posts of the topic belong to the campaign
         connection.exec_driver_sql("insert into hit select 1, id, 1 from post where id like '50__' and length(id) = 4")
     sheet = exported(connection, tmp_path / "out", "csv", whole=whole)
     assert sheet["posts"]["unasked"] == len(drawn())
     assert sheet["posts"]["posts"] == before["posts"]["posts"] + len(drawn())
-    assert f"- {len(drawn())} of these posts came by no request that is in this export" in told(tmp_path / "out")
-    assert "from files, or fetched by other campaigns of the database" in told(tmp_path / "out")
-    assert "is what the files claim" in told(tmp_path / "out")
+    said = " ".join(told(tmp_path / "out").split())
+    assert f"- No request in this export returned {len(drawn())} of these posts: they were imported from files" in said
+    assert "Authors and times of imported posts are what the files claim" in said
     with connection.begin():
         connection.exec_driver_sql("update request set post_ids = null, nodes = null")  # as an older program left them
     sheet = exported(connection, tmp_path / "old", "csv", whole=whole)
     (asked,) = rows(connection, "select count(*) from request where posts > 0")[0]
     assert sheet["posts"]["unlisted"] == asked
-    assert f"- {asked} requests are of an older program" in told(tmp_path / "old")
+    assert f"- {asked} requests are of an older version" in told(tmp_path / "old")
 
 
 @pytest.mark.parametrize(
@@ -66,9 +68,29 @@ def test_a_rehearsal_says_that_it_is_one_and_that_nothing_was_paid(connection, t
     (mills,) = rows(connection, "select sum(cost) from request")[0]
     assert mills > 0
     assert (campaign["rehearsal"], campaign["dollars"]) == (rehearsal, 0.0 if rehearsal else float(mills) / 100_000)
-    line = "asked a server other than the platform's (a mock or a rehearsal); nothing was paid"
+    line = "sent to a mock or test server instead of the platform; nothing was paid"
     assert (line in told(tmp_path / "out")) == rehearsal
     assert ("by the price table" in told(tmp_path / "out")) != rehearsal
+
+
+def test_files_without_rows_are_written_and_named_in_one_line_only(connection, tmp_path):
+    crawled(connection)
+    sheet = exported(connection, tmp_path / "out", "csv")
+    empty = [file["name"] for file in sheet["files"] if not file["rows"]]
+    assert {"standings.csv", "liveness.csv", "sampled.csv"} <= set(empty)
+    assert all((tmp_path / "out" / name).is_file() for name in empty)
+    text = told(tmp_path / "out")
+    assert f"\nWithout rows: {', '.join(empty)}. Their checksums are in datasheet.json.\n" in text
+    assert not [name for name in empty if f"| {name} |" in text]
+    assert "| posts.csv | one row per post, oldest id first | " in text
+
+
+def test_decisions_are_counted_in_words_and_by_their_stored_names(connection, tmp_path):
+    crawled(connection)
+    (campaign,) = exported(connection, tmp_path / "out", "csv")["campaigns"]
+    assert f"{campaign['picks']['expand']:,} accounts of the frontier read (`expand`)" in told(tmp_path / "out")
+    assert f"- {len(campaign['seeds'])} seeds: `" in told(tmp_path / "out")
+    assert set(ACTS) == set(Act)
 
 
 def test_an_export_of_ids_names_nobody_in_its_datasheet(connection, tmp_path):
@@ -90,9 +112,10 @@ def test_an_export_of_ids_names_nobody_in_its_datasheet(connection, tmp_path):
 
 
 SAMPLE = """\
-likes and the like are those of `metrics_at`. Accounts are described as of `profile_at`. It is not a random sample: a
-focused crawl reads the accounts first that its estimator expects to post most about the topic, and its choice depends
-on the seeds. Shares and averages over these posts say nothing about the platform as a whole. An account that was never
+`metrics_at`. Profiles of accounts are as of `profile_at`. The accounts are not a random sample: a
+focused crawl first reads the accounts that its estimator expects to post most about the topic, and the choice
+depends on the seeds. Shares and averages over these posts do not describe the platform as a whole.
+Accounts that were not read are included because other accounts mention them, or because a search found them.
 """
 TRACK = TrackSection().model_dump(mode="json")
 
@@ -138,25 +161,25 @@ def test_a_campaign_that_tracks_accounts_says_how_it_chose_and_names_no_estimato
     for line in (
         "Motivation: the most important accounts, and what they write",
         "- kind: `track`, which finds the most important accounts and reads them again for new posts",
-        "- what counts: links to an account that were seen; they never expire",
-        "- asked among accounts that were not read yet: the one with the most of OPIC's cash",
-        "- visits that go back: 70%, as long as there is somebody for either",
+        "- target: links to an account that were seen; they never expire",
+        "- account chosen from the frontier: the one with the most of OPIC's cash",
+        "- visits that read an account again: 70%, as long as there are new and known accounts",
         "- posts that count: those of the 7d before a visit",
-        "- after a visit an account is left alone for 12h",
-        "- accounts that were lost are tried again after 30d",
-        "- OPIC's cash leans to accounts that were already read: 0.5 of 1",
+        "- after a visit an account rests for 12h",
+        "- accounts that could not be read are tried again after 30d",
+        "- OPIC's cash prefers accounts that were read: 0.5 of 1",
         "- OPIC's importance looks back on the last 4 of its clock G",
     ):
         assert f"\n{line}\n" in text
-    assert "the accounts that are linked to most, or anybody, by a coin" in text
+    assert "the accounts with the most links, or any at random, decided by a coin" in text
     assert all(f"{key} = `{value}`" in text for key, value in campaign["settings"]["track"].items())
     assert "not a random sample: a\ncrawl that tracks accounts prefers those" in text
     assert max(map(len, text.split("## Composition")[1].split("## Campaign")[0].splitlines())) <= 120
     plain, _ = tracked(town, tmp_path / "b", window="all", again="never")
-    assert "- accounts that were lost are not tried again\n" in plain
+    assert "- accounts that could not be read are not tried again\n" in plain
     assert "- posts that count: of any age\n" in plain
     assert "- OPIC's importance looks back on its whole history\n" in plain
-    assert "leans" not in plain
+    assert "prefers accounts" not in plain.split("## Campaign")[1]
     assert "adds" not in plain
 
 
@@ -180,7 +203,7 @@ def test_campaigns_of_both_kinds_say_so_each_for_itself_and_others_stay_as_they_
     crawled(town, name="other")
     exported(town, tmp_path / "both", "csv", whole=True)
     text = told(tmp_path / "both")
-    assert "It is not a random sample: a\nfocused crawl reads" in text
+    assert "The accounts are not a random sample: a\nfocused crawl first reads" in text
     assert "\na crawl that tracks accounts prefers those" in text
     assert text.count("- kind: `track`") == 1
     assert text.count("estimator = `nh-ne-sum`") == 1

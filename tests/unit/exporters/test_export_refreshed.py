@@ -118,13 +118,13 @@ def test_the_datasheet_says_what_a_refresh_is_and_names_no_seeds(tmp_path):
         assert (campaign["kind"], campaign["seeds"], campaign["picks"]) == ("refresh", [], {"import": 5, "probe": 4})
         for line in (
             "Motivation: the accounts of an old dataset that are still active",
-            "- active are accounts that posted within 180d before the test",
-            "- asked then, to learn from: 1,000 accounts in the order pagerank, by PageRank in the dataset",
+            "- counted as active: accounts that posted within 180d before the check",
+            "- checked then, as the training set: 1,000 accounts in the order pagerank, by PageRank in the dataset",
         ):
             assert f"\n{line}\n" in text
-        assert "\n- asked after those: all others in the order pa, by PageRank that starts from those" in text
+        assert "\n- checked after those: all others in the order pa, by PageRank that starts from the accounts" in text
         assert "- kind: `refresh`, which checks which accounts of an old dataset are active" in text
-        assert "Accounts that were imported are those of an old dataset" in text
+        assert "Imported accounts are those of an old dataset" in text
         assert "focused crawl" not in text
         assert "estimator" not in text
         assert "seeds" not in text.split("## Campaign")[1].split("Collection process")[0]
@@ -152,7 +152,7 @@ def test_a_datasheet_says_when_the_campaign_ends_and_of_older_programs_that_it_w
     section = {"fraction": 0.9, **({"stop": stop} if stop else {})}
     said = list(tell_choice(section, "x"))
     assert told in said
-    assert any("by lot are asked too" in line for line in said) == (stop == "bound")
+    assert any("at random are checked too" in line for line in said) == (stop == "bound")
 
 
 def test_only_a_campaign_that_tests_for_life_has_a_refreshed_dataset(tmp_path):

@@ -206,7 +206,7 @@ def test_gaps_are_counted(tmp_path):
     assert sheet["tombstones"] == [{"kind": "post", "why": "retain", "tombstones": 1}]
     told = (tmp_path / "out" / "datasheet.md").read_text("utf-8")
     assert "- 1 of kind post: retain" in told
-    assert "from pick 5 on: forget" in told
+    assert "from decision 5 on: forget" in told
 
 
 def test_equal_data_make_equal_bytes(tmp_path):

@@ -122,7 +122,7 @@ def test_a_seed_that_is_excluded_is_refused_and_both_are_named(name):
         ({"exclude": ["a b"]}, "[accounts] exclude.0 = 'a b': write a username"),
         ({"exclude": ["*_bot", ""]}, "[accounts] exclude.1 = ''"),
         ({"include": ["ann"]}, "[accounts]: include names exceptions"),
-        ({"exclude": ["*"]}, "leaves nobody"),
+        ({"exclude": ["*"]}, "leaves no account"),
         ({"exclude": "ann"}, "[accounts] exclude = 'ann'"),
         ({"excluded": ["ann"]}, "Did you mean 'exclude'?"),
     ],

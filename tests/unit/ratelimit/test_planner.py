@@ -69,7 +69,7 @@ def test_a_used_up_window_is_waited_for_by_the_servers_clock():
     by = planner()
     again = answered(by, asked(), "window", 100.0, date=DATE, limits=[Limit(0, 5, DATE + 300.0)])
     assert again == Wait(401.0, "because")
-    assert by.take(asked(), 400.9) == Wait(401.0, "the server asked for a pause (/posts)")
+    assert by.take(asked(), 400.9) == Wait(401.0, "the server requires a pause (/posts)")
     assert isinstance(by.take(asked(), 401.0), Grant)
 
 
@@ -289,7 +289,7 @@ def test_a_token_of_a_user_has_other_windows_and_is_not_used_where_it_has_none()
     by = planner(credentials=("u:user",))
     assert [(answered(by, asked(), "ok", 100.0) is None) for _ in range(2)] == [True, True]
     assert by.take(asked(), 100.0) == Wait(1000.0, "all 2 requests of the window are used (/posts)")
-    assert by.take(asked(endpoint=APPS), 100.0) == Stop("failed", "no credential may ask /apps (any more)")
+    assert by.take(asked(endpoint=APPS), 100.0) == Stop("failed", "no credential may use /apps (any more)")
 
 
 def test_a_closed_window_of_one_credential_leaves_the_other_open():

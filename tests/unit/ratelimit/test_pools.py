@@ -277,7 +277,7 @@ def test_a_token_of_a_host_is_used_there_only_and_others_are_not_used_there():
     assert answered(by, f"b.example{LOOK_UP}", BEGIN)[0] == ""
     assert [one.credential for one in by.window_sets.find_usable(LOOK_UP)] == ["", "any"]
     stop = planner(credentials=[own]).take(asked(0, f"b.example{LOOK_UP}"), BEGIN)
-    assert stop == Stop("failed", f"no credential may ask b.example{LOOK_UP} (any more)")
+    assert stop == Stop("failed", f"no credential may use b.example{LOOK_UP} (any more)")
 
 
 @pytest.mark.parametrize(("kind", "status"), [("refused", 401), ("refused", 403), ("invalid", 400)])

@@ -391,7 +391,7 @@ def test_a_server_in_trouble_and_a_used_up_window_close_the_lane_for_all():
     grant = a.take(asked(), BEGIN)
     limits = [said(Fixed(5, 900.0), (5, BEGIN + 300.0), 0.0)]
     a.settle(grant, Reply("window", BEGIN + 1.0, date=BEGIN + 1.0, limits=limits, why="full"), BEGIN + 1.0)
-    assert b.take(asked(), BEGIN + 2.0) == Wait(BEGIN + 301.0, "the server asked for a pause (/e)")
+    assert b.take(asked(), BEGIN + 2.0) == Wait(BEGIN + 301.0, "the server requires a pause (/e)")
 
 
 def test_a_token_that_one_campaign_was_refused_is_tried_by_the_others():

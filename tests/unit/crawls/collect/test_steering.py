@@ -248,8 +248,38 @@ def test_the_words_say_better_or_worse_than_what_by_how_much_and_what_to_do():
     assert "no difference from chance is shown: +0.050 a step, 99 % interval -0.200 to +0.300" in said(SAME, BETTER)
     assert "about 1,300 more steps may tell" in said(SAME, SAME, needed=1234), "a guess has no four digits"
     assert 'try estimator = "bfs"' in said(BETTER, WORSE)
-    for quiet in (said(BETTER, BETTER), said(BETTER, SAME), said(SAME, SAME, needed=1234)):
-        assert "what to do" not in quiet
+    assert "what to do: keep nh-ne-sum; breadth-first is not shown to find more" in said(BETTER, SAME)
+    assert "what to do: if the accounts have no matching posts, change the keywords" in said(None, None)
+    assert "what to do" not in said(BETTER, BETTER)
+
+
+def test_where_no_difference_from_chance_is_shown_there_is_advice_in_at_most_two_sentences():
+    shadow = EstimatorRank("opic", False, 0.5, 0.2, than_chance=interval(-0.1, 0.1), than_steered=interval(-0.1, 0.1))
+    for needed in (None, 1234):
+        for judgement, words in ((None, "shadows = ["), (Judgement(900, 0.5, (shadow,)), "try other shadows")):
+            (advice,) = [line for line in said(SAME, SAME, judgement, needed).splitlines() if "what to do" in line]
+            assert words in advice
+            assert ("run about 1,300 more steps, and " in advice) is (needed is not None)
+            assert advice.count(". ") == 1
+            assert "change the keywords, or choose seeds" in advice
+
+
+@pytest.mark.parametrize(
+    ("own", "chance", "answer"),
+    [
+        (500.0, 200.0, "Yes: 2.5 times chance and 1.5 times breadth-first, in one simulated run each"),
+        (100.0, 200.0, "No: 0.5 times chance and 0.3 times breadth-first, in one simulated run each"),
+        (204.0, 200.0, "No difference: 1.0 times chance and 0.6 times breadth-first, in one simulated run each"),
+        (500.0, 0.0, "Yes: 1.5 times breadth-first and chance found nothing, in one simulated run each"),
+    ],
+)
+def test_a_simulation_answers_whether_steering_beat_chance_and_by_how_much(own, chance, answer):
+    lines = steering_lines.describe_simulation(
+        200, {"bfs": own, "breadth-first (simulated)": 333.0, "chance (simulated)": chance}
+    )
+    assert lines[0] == f"did steering beat chance? {answer}"
+    assert ("what to do" in "".join(lines)) is not answer.startswith("Yes")
+    assert f"  relevance found in 200 steps: bfs {own:,.0f}, breadth-first (simulated) 333" in lines[1]
 
 
 def test_an_interval_that_reaches_further_down_than_up_says_why():

@@ -120,12 +120,12 @@ def test_a_campaign_stops_by_the_bound_unless_it_says_otherwise_and_older_ones_g
 @pytest.mark.parametrize("active", SPANS)
 def test_a_datasheet_says_the_rule_that_the_campaign_goes_by(platform, active):
     settings = revived(platform, refresh={"active": active})
-    said = next(line for line in tell_choice(settings.refresh.model_dump(), platform) if "active are" in line)
+    said = next(line for line in tell_choice(settings.refresh.model_dump(), platform) if "counted as active" in line)
     assert ("all accounts that exist" in said) == (settings.refresh.within(platform) is None)
     assert [f"{days}d" for days in re.findall(r"within (\d+)d", said)] == [
         span for span in [settings.refresh.rule(platform)] if span != "exists"
     ]
-    assert ("do not say when" in said) == (platform == "web" and "within" in said)
+    assert ("no date of a change" in said) == (platform == "web" and "within" in said)
 
 
 @EVERYWHERE

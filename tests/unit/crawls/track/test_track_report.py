@@ -23,7 +23,7 @@ from socialcrawl.storage.queries.summary import summarize_campaign
 from socialcrawl.storage.queries.traces import CampaignTraces
 
 PAGE = (Path(__file__).parents[4] / "docs/how-to/track.md").read_text("utf-8")
-REHEARSAL = PAGE[PAGE.index("## A rehearsal") : PAGE.index("## What it tells")]
+REHEARSAL = PAGE[PAGE.index("## A rehearsal") : PAGE.index("## What the report shows")]
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", REHEARSAL, re.DOTALL)
 KNOWN = dict.fromkeys(("indegree", "outlinks", "link_score", "relevance"), 1234.0) | {
     "visits": 12.0,

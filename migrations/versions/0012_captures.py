@@ -6,8 +6,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0011"
-down_revision = "0010"
+revision = "0012"
+down_revision = "0011"
 branch_labels = None
 depends_on = None
 
@@ -15,7 +15,7 @@ CAMPAIGN = "name of the campaign"
 
 COVERAGE_GAP = (
     "coverage_gap",
-    "what a campaign could not see, and why: one row a kind of gap",
+    "what a campaign could not read, and why: one row per kind of gap",
     {
         "campaign": CAMPAIGN,
         "gap": "account: not read; timeline, search: posts were left unread; request: no answer came",
@@ -55,14 +55,14 @@ group by c.name, g.gap, g.why""",
 
 DECISION = (
     "decision",
-    "what a campaign decided and what came of it: one row a decision, in order",
+    "the decisions of a campaign and their outcomes: one row per decision, in order",
     {
         "campaign": CAMPAIGN,
         "n": "number of the decision, from 0: pick.n",
         "act": "search, resolve, seed, expand, recrawl, probe, walk, inward, slice or import",
         "account": "username as last shown, or the platform's id; NULL for a search",
         "score": "the estimate by which it was chosen; 0 for seeds",
-        "features": "JSON of what was known of it then, by name; NULL for seeds",
+        "features": "JSON of the features at that time, by name; NULL for seeds",
         "batch": "number of the first decision of its batch",
         "value": "relevance found (of probe and walk 1: active, on topic); NULL while it is open",
         "occurrences": "occurrences of the topic in the posts read; NULL while it is open",
@@ -105,7 +105,7 @@ where p.act = 'slice'""",
 
 OLD_COVERAGE_GAP = (
     "coverage_gap",
-    "what a campaign could not see, and why: one row a kind of gap",
+    "what a campaign could not read, and why: one row per kind of gap",
     {
         "campaign": CAMPAIGN,
         "gap": "account: not read; timeline, search: older posts were left unread; request: no answer came",
@@ -143,14 +143,14 @@ group by c.name, g.gap, g.why""",
 
 OLD_DECISION = (
     "decision",
-    "what a campaign decided and what came of it: one row a decision, in order",
+    "the decisions of a campaign and their outcomes: one row per decision, in order",
     {
         "campaign": CAMPAIGN,
         "n": "number of the decision, from 0: pick.n",
         "act": "search, resolve, seed, expand, recrawl, probe, walk, inward or import",
         "account": "username as last shown, or the platform's id; NULL for a search",
         "score": "the estimate by which it was chosen; 0 for seeds",
-        "features": "JSON of what was known of it then, by name; NULL for seeds",
+        "features": "JSON of the features at that time, by name; NULL for seeds",
         "batch": "number of the first decision of its batch",
         "value": "relevance found (of probe and walk 1: active, on topic); NULL while it is open",
         "occurrences": "occurrences of the topic in the posts read; NULL while it is open",
@@ -169,7 +169,7 @@ left join account a on a.node = p.node""",
 RENEWED, BEFORE, NEW = (COVERAGE_GAP, DECISION), (OLD_COVERAGE_GAP, OLD_DECISION), (CAPTURED_SLICE,)
 
 MARK = (
-    "where a next visit can go on, in the platform's own terms; of probe: when it last posted; of walk and "
+    "where a next visit continues, in the platform's own terms; of probe: when it last posted; of walk and "
     "import: its host"
 )
 SAID = (
@@ -186,8 +186,8 @@ SAID = (
         "since",
         sa.Text(),
         True,
-        "the mark of the last visit: only what is newer was requested; of slice: its span of time; NULL: everything",
-        "the mark of the last visit: only what is newer was asked for; NULL: everything",
+        "the mark of the last visit: only newer posts were requested; of slice: its span of time; NULL: all",
+        "the mark of the last visit: only newer posts were requested; NULL: all",
     ),
     (
         "outcome",
