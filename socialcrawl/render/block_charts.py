@@ -37,7 +37,7 @@ def draw_days(counts: TopicCounts, width: int = 60, height: int = 5, cut: int = 
     posts = np.array([count for _, count in spans], np.float64)
     wide = np.repeat(posts, max(1, width // len(posts)))
     each = "per day" if length == 1 else f"per {length:,} days"
-    title = f"matching posts of accounts read, {each} (UTC), {pluralize(int(posts.max()), 'post')} at most"
+    title = f"matching posts{counts.source}, {each} (UTC), {pluralize(int(posts.max()), 'post')} at most"
     ends = (f"{spans[0][0]}", f"{counts.days[-1][0]}")
     chart = Text(f"{title}\n{_draw_bars(wide, f'{posts.max():,.0f}', ends, height).plain}", no_wrap=True)
     for line in filter(None, (describe_left_out(counts), describe_cut(cut))):

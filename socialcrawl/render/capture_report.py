@@ -9,7 +9,7 @@ from rich.table import Table
 
 from socialcrawl.crawls.capture.report import CaptureReport, QueryCoverage
 from socialcrawl.render.console import Text
-from socialcrawl.text.wording import pluralize, round_up
+from socialcrawl.text.wording import round_up
 
 LISTED = 5  # spans that are shown of each kind
 LONG = 60  # characters of a query that are shown
@@ -60,7 +60,7 @@ def _describe_rest(one: QueryCoverage) -> str:
 
 def _list_spans(spans: Sequence[str]) -> str:
     shown = [_format_span(span) for span in spans[:LISTED]]
-    more = [f"and {pluralize(len(spans) - LISTED, 'more')}"] if len(spans) > LISTED else []
+    more = [f"and {len(spans) - LISTED:,} more"] if len(spans) > LISTED else []
     return "\n".join([*shown, *more])
 
 

@@ -203,7 +203,7 @@ def _make_days(page: PageSource) -> Iterator[ET.Element]:
     rows = [(str(day), f"{posts:,}") for day, posts in spans]
     head = "day (UTC)" if length == 1 else "first day (UTC)"
     table = make_table([head, "matching posts"], rows, caption=f"matching posts per {each}", numbers=[1])
-    said = [f"Matching posts of the accounts read, by the day on which they were written (UTC), per {each}."]
+    said = [f"Matching posts{counts.source}, by the day on which they were written (UTC), per {each}."]
     if left_out := describe_left_out(counts):
         said.append(f"{left_out}: a search returns the newest posts, which would make the last days look busy.")
     said += filter(None, [describe_cut(page.facts.gaps["timelines_cut"])])

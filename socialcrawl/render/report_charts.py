@@ -55,9 +55,7 @@ def draw_days(counts: TopicCounts) -> ET.Element:
         group_digits(axes, named=True)
 
     first, last = spans[0][0], counts.days[-1][0]
-    said = (
-        f"Bar chart: matching posts of accounts read per {each} from {first} to {last} (UTC), at most {max(posts):,}."
-    )
+    said = f"Bar chart: matching posts{counts.source} per {each} from {first} to {last} (UTC), at most {max(posts):,}."
     return _draw("days", "Matching posts over time", said, plot)
 
 

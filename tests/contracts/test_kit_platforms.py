@@ -14,7 +14,6 @@ NAMES = {
 }
 IDENTIFIERS = {"x": "12", "bluesky": "did:plc:abcdefghijklmnopqrstuvwx"}
 KINDS = {"collect": {"crawl": {"estimator": "hybrid-sum", "switch_after": 4}}, "track": {"track": {"recrawl": "yr"}}}
-KINDS["capture"] = {"capture": {"from": "2026-01-01", "until": "2026-02-01"}}
 
 
 def called(one):

@@ -78,6 +78,8 @@ def _adapt_to_kind(text: str, facts: KindFacts) -> str:
     head = re.sub(r"^(name = .*\n)", rf'\1kind = "{facts.name}"\n', head, count=1, flags=re.MULTILINE)
     file = find_folder("config") / f"kind-{facts.name}.toml"
     own = file.read_text("utf-8") if file.exists() else OWN.format(section=_format_section(facts))
+    if facts.section is not None and "from_" in facts.section.model_fields:  # its own span of time is the topic's
+        sections = [re.sub(r"^# (from|until) = .*\n", "", part, flags=re.MULTILINE) for part in sections]
     place = next((i for i, part in enumerate(sections) if part.startswith("[budget]")), len(sections))
     if place and not sections[place - 1].endswith("\n"):
         sections[place - 1] += "\n"

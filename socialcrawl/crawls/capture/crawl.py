@@ -105,6 +105,8 @@ class Capture:
 
     def choose(self, size: int, now: float) -> Batch | Wait | Stop:
         """Return the next slices."""
+        if not self.queries:
+            return Stop(StopKind.FAILED, "there is nothing to search for: name keywords under [topic]")
         if self.steps is not None and self.taken >= self.steps:
             return Stop(StopKind.DONE, f"the limit of {pluralize(self.steps, 'slice')} is reached")
         until, order = self.until, self._order

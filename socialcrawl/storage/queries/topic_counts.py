@@ -42,6 +42,7 @@ from hit h join post p on p.id = h.post join account a on a.node = p.author
 where h.campaign = :campaign order by h.occurrences desc, p.created_at desc, p.id limit :most
 """
 
+CAPTURED = "select 1 from pick where campaign = :campaign and act = 'slice' limit 1"
 EMPTY = """
 select count(distinct o.node) from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
 where o.campaign = :campaign and o.missing is null and o.node >= 0 and o.posts = 0
@@ -82,6 +83,7 @@ class TopicCounts:
         seeds_on_topic: those of them that are on topic.
         discovered: accounts that were read after the seeds.
         discovered_on_topic: those of them that are on topic.
+        captured: whether they are those of a capture, which reads no accounts: all its posts and authors count as read.
     """
 
     posts: int = 0
@@ -98,6 +100,12 @@ class TopicCounts:
     discovered: int = 0
     discovered_on_topic: int = 0
     mentioned_authors: int = 0
+    captured: bool = False
+
+    @property
+    def source(self) -> str:
+        """Of whom the posts of `days` are, as the end of "matching posts ..."."""
+        return "" if self.captured else " of accounts read"
 
     def fill_days(self, most: int) -> tuple[int, list[tuple[date, int]]]:
         """Return all days from the first to the last, also those without posts, in spans of equal length.
@@ -120,10 +128,13 @@ class TopicCounts:
 
 def count_on_topic(connection: Connection, campaign: int) -> TopicCounts:
     """Return what a campaign holds on its topic; called in a transaction."""
-    rows = connection.execute(text(DAYS), {"campaign": campaign}).all()
+    rows = [tuple(row) for row in connection.execute(text(DAYS), {"campaign": campaign})]
     accounts = {row[0]: row[1:] for row in connection.execute(text(ACCOUNTS), {"campaign": campaign})}
     (seeds, seeds_on_topic), (discovered, discovered_on_topic) = (accounts.get(which, (0, 0)) for which in (0, 1))
     authors, read, single, mentioned = connection.execute(text(AUTHORS), {"campaign": campaign}).one()
+    captured = connection.execute(text(CAPTURED), {"campaign": campaign}).first() is not None
+    if captured:  # a search returned them all, in each span of time alike
+        rows, read, mentioned = [(day, every, every, reposts) for day, every, _, reposts in rows], authors, 0
     dated = [(found, own) for day, _, own, _ in rows if (found := _parse_day(day)) is not None]
     return TopicCounts(
         posts=sum(row[1] for row in rows),
@@ -140,6 +151,7 @@ def count_on_topic(connection: Connection, campaign: int) -> TopicCounts:
         discovered=discovered,
         discovered_on_topic=discovered_on_topic,
         mentioned_authors=mentioned,
+        captured=captured,
     )
 
 

@@ -216,6 +216,11 @@ def test_the_more_new_posts_there_are_the_sooner_it_looks_again():
     assert waits[-1] == pytest.approx(60 + LAG, abs=ROUNDING)
 
 
+def test_without_a_query_it_says_what_to_do():
+    choice = Capture(CaptureRules(BEGIN, BEGIN + DAY), (), 1).choose(1, NOW)
+    assert (choice.kind, "name keywords under [topic]" in choice.why) == (StopKind.FAILED, True)
+
+
 def test_a_limit_of_steps_counts_slices():
     crawl = Capture(CaptureRules(BEGIN, BEGIN + 10 * DAY, parts=10), QUERIES, 1, steps=3)
     ending, history = run(crawl, Archive({query: [] for query in QUERIES}), size=2)
