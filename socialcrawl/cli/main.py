@@ -106,7 +106,7 @@ def _options(
 
 
 STRATEGY = offer("greedy|altered-greedy|proportional", "socialcrawl.strategies")
-KIND = offer("collect|track|refresh|sample", "socialcrawl.crawl_kinds")
+KIND = offer("collect|track|refresh|sample|capture", "socialcrawl.crawl_kinds")
 PLATFORM = offer("x|bluesky|mastodon|web", "socialcrawl.platforms")
 Yes = Annotated[bool, typer.Option("-y", "--yes", help="Accept the maximum cost without asking (see confirm_above).")]
 

@@ -182,7 +182,7 @@ def test_counts_of_a_campaign_that_is_done_are_not_announced(tmp_path, capsys, m
 
 
 @pytest.mark.parametrize("platform", ["x", "bluesky", "mastodon", "web"])
-@pytest.mark.parametrize("kind", ["collect", "track", "refresh", "sample"])
+@pytest.mark.parametrize("kind", ["collect", "track", "refresh", "sample", "capture"])
 def test_every_kind_of_campaign_has_a_template(tmp_path, kind, platform):
     from socialcrawl.cli.commands.init import write_campaign_file
 
