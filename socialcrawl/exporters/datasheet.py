@@ -70,6 +70,7 @@ ACTS = {
     "probe": ("account checked", "accounts checked"),
     "walk": ("account visited by walks", "accounts visited by walks"),
     "inward": ("search for who mentions an account", "searches for who mentions an account"),
+    "slice": ("slice of time read", "slices of time read"),
     "import": ("account imported", "accounts imported"),
 }
 

@@ -43,12 +43,12 @@ STALLS = {
     "a reply": (
         standing(RUNNING, 300, moved=42),
         [("users/by", minutes_ago(41)), ("users/:id/tweets", minutes_ago(42))],
-        "Nothing has come for 42 min: it waits for a reply from users/:id/tweets, asked 42 min ago, and for 1 more.",
+        "Nothing has come for 42 min: it waits for a reply from users/:id/tweets, requested 42 min ago, and for 1 more.",
     ),
     "its only reply, whatever the state says": (
         standing(WAITING, 31, until=31, moved=31),
         [("search", minutes_ago(31))],
-        "Nothing has come for 31 min: it waits for a reply from search, asked 31 min ago.",
+        "Nothing has come for 31 min: it waits for a reply from search, requested 31 min ago.",
     ),
     "the database": (
         standing(RUNNING, 300, until=100, moved=120),

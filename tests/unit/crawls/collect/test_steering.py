@@ -297,7 +297,7 @@ def test_another_estimator_is_named_only_where_steering_does_not_help_and_the_ot
     ):  # fmt: skip
         told = said(chance, SAME, Judgement(900, 0.5, (shadow, mine)))
         assert ('try estimator = "opic" under [crawl]' in told) is wanted
-        assert ("no shadow is shown to order these accounts better" in told) is (chance is not BETTER and not wanted)
+        assert ("none of these is shown to order the accounts better" in told) is (chance is not BETTER and not wanted)
     assert "shadows = [" in said(WORSE, SAME)
 
 

@@ -206,6 +206,6 @@ def test_a_refresh_that_is_billed_wants_a_bound_of_money_as_tests_read_no_posts(
         make_plan(check_settings({"name": "a", "kind": "refresh", "budget": budget}, "a.toml")).guard()
 
     for budget in ({}, {"max_posts": 100}, {"max_nodes": 100}):
-        with pytest.raises(SettingsError, match=r"\$0\.010 for each account that is tested. Set max_money"):
+        with pytest.raises(SettingsError, match=r"\$0\.010 for each account that is checked. Set max_money"):
             guarded(**budget)
     guarded(max_money=5.0)
