@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from math import ceil
 from typing import TYPE_CHECKING
 
 from socialcrawl.campaign.settings import Settings
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 PATTERN = re.compile(r"@?[A-Za-z0-9_*]+")
 LONGEST, LONGEST_ARCHIVED = 512, 1_024  # characters of a query of the two searches
+RECENT = 7 * 86_400 - 600.0  # seconds that recent search reaches back, less ten minutes in which a request may wait
 ONLY = "main"  # the name of the token of a campaign that has one, whatever its variable is called
 
 
@@ -154,6 +156,7 @@ class XPlatform(Platform):
             follow=terms.links.follows,
             activity=terms.activity,
             slices=terms.slices or BY_DEFAULT,
+            reach=None if terms.slices is None or terms.slices.archive else ceil(now - RECENT),
         )
 
     def make_wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "XWire":

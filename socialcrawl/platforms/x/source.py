@@ -17,6 +17,7 @@ from socialcrawl.engine.model import (
     Request,
     RequestPart,
     Who,
+    format_time,
     parse_time,
 )
 from socialcrawl.engine.protocols import Batch, Conversation
@@ -67,6 +68,7 @@ class XSource:
         follow: the occurrences that it is worth to be followed.
         activity: when a probed account counts as active; None: no probe is asked for.
         slices: how slices of time are read.
+        reach: from when on searches find posts (Unix seconds, whole); older slices are missing. None: no bound.
     """
 
     def __init__(
@@ -82,8 +84,9 @@ class XSource:
         follow: int = 0,
         activity: Activity | None = None,
         slices: SlicePlan = BY_DEFAULT,
+        reach: float | None = None,
     ) -> None:
-        self.slices = slices
+        self.slices, self.reach = slices, reach
         self.span, self.follows, self.follow, self.activity = dict(span or {}), follows, follow, activity
         self.policy, self.words, self.queries = policy, words, tuple(queries)
         self.pages_per_user, self.search_pages = pages_per_user, search_pages
@@ -128,16 +131,22 @@ class XSource:
 
     def _read_slice(self, pick: Pick) -> Conversation:
         begin, end = parse_span(pick.since)
+        first = begin if self.reach is None else max(begin, self.reach)
+        if first >= end:
+            return {pick.n: Outcome(pick.n, pick.node, 0.0, missing=Reason.UNREACHABLE)}
         asked = {"query": self.queries[-1 - pick.node], **self.words.fields, **self.words.search}
         asked |= AUTHORS if self.slices.authors else {}
-        asked |= {"start_time": _format_stamp(begin), "end_time": _format_stamp(end), "sort_order": "recency"}
+        asked |= {"start_time": _format_stamp(first), "end_time": _format_stamp(end), "sort_order": "recency"}
         endpoint = ARCHIVE if self.slices.archive else SEARCH
         size = self.policy.get_endpoint(endpoint).page
 
         def ask(part: int, cursor: str | None) -> Request:
             return self._make_page_request((pick.n, part), endpoint, asked, size, cursor)
 
-        return {pick.n: (yield from read_slice(pick, self.slices.pages, ask))}
+        found = yield from read_slice(pick, self.slices.pages, ask)
+        if first > begin and found.missing is None and not found.mark:
+            found = replace(found, mark=format_time(first))
+        return {pick.n: found}
 
     def _read_user(self, pick: Pick, who: Who) -> Conversation:
         reading = Reading(pick, self.follow)

@@ -43,7 +43,10 @@ STALLS = {
     "a reply": (
         standing(RUNNING, 300, moved=42),
         [("users/by", minutes_ago(41)), ("users/:id/tweets", minutes_ago(42))],
-        "Nothing has come for 42 min: it waits for a reply from users/:id/tweets, requested 42 min ago, and for 1 more.",
+        (
+            "Nothing has come for 42 min: it waits for a reply from users/:id/tweets, requested 42 min ago, "
+            "and for 1 more."
+        ),
     ),
     "its only reply, whatever the state says": (
         standing(WAITING, 31, until=31, moved=31),
