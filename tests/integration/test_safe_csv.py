@@ -103,7 +103,7 @@ def test_the_datasheet_says_whether_csv_is_safe_to_open_in_a_spreadsheet(town):
     folder, sheets, _ = town
     assert [sheets[name].get("safe_csv") for name in ("safe", "exact", "lines")] == [True, False, None]
     told = {name: (folder / name / "datasheet.md").read_text("utf-8") for name in sheets}
-    assert "have an apostrophe before them (`--safe-csv`)" in told["safe"]
+    assert "begin with an apostrophe (`--safe-csv`)" in told["safe"]
     assert "export again with `--safe-csv`" in told["exact"]
     assert "safe-csv" not in told["lines"]
 

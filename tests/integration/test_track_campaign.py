@@ -296,7 +296,7 @@ def test_standings_are_written_now_and_then_before_long_waits_and_at_the_end():
         ),
         ({"kind": "track", "track": {"expansion": "best"}}, "Choose one of: ai, gai, opic"),
         ({"kind": "track", "track": {"window": "7"}}, "write it with its unit"),
-        ({"kind": "track", "track": {"p": 1.5}}, "less than or equal to 1"),
+        ({"kind": "track", "track": {"p": 1.5}}, "p = 1.5: write a number, at most 1"),
         ({"kind": "trak"}, "Choose one of: collect, track, refresh, sample"),
     ],
 )
