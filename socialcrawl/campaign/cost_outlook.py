@@ -6,8 +6,10 @@ from dataclasses import replace
 from math import inf
 
 from socialcrawl.campaign.plan import Plan
+from socialcrawl.campaign.post_counting import plan_counting
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, format_time
+from socialcrawl.errors import SettingsError
 from socialcrawl.forecast.expected import COUNTED, TypicalNeeds
 from socialcrawl.forecast.quote import Quote, bound_requests, bound_total, make_quote
 from socialcrawl.forecast.shape import CampaignProgress, StoredResources
@@ -102,7 +104,17 @@ def make_campaign_quote(plan: Plan, matches: tuple[int, ...] | None = None, chan
     spent, mean = read_knowledge(plan, changed)
     if matches is not None:
         mean = replace(mean, matches=matches, rests={**mean.rests, "matches": COUNTED})
-    return make_quote(plan.shape, mean, spent, now, spare)
+    found = make_quote(plan.shape, mean, spent, now, spare)
+    return found if found.is_estimated else replace(found, counting=_find_counting_price(plan, spent, now))
+
+
+def _find_counting_price(plan: Plan, spent: CampaignProgress, now: float) -> int | None:
+    """Return what counting the posts of a campaign costs at most, in mills; None where the platform does not count."""
+    try:
+        counting = plan_counting(plan, spent, now)
+    except SettingsError:
+        return None
+    return None if counting is None else counting.price
 
 
 def _count_stored(plan: Plan, connection: Opened, now: float) -> StoredResources:

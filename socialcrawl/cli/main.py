@@ -133,7 +133,12 @@ def quote(
         int | None, typer.Option(min=1, help="Estimate for this many accounts (overrides the campaign file).")
     ] = None,
     counts: Annotated[
-        bool, typer.Option("--counts", help="Request from X how many posts the searches find ($0.005 per search).")
+        bool,
+        typer.Option(
+            "--counts",
+            help="Request from X how many posts the searches find ($0.005 per search; for captures of the archive "
+            "$0.010 per 31 days).",
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -16,6 +16,7 @@ from socialcrawl.graph.relevance import Topic
 from socialcrawl.platforms.base import Platform
 from socialcrawl.platforms.focusing import Predicate
 from socialcrawl.platforms.registry import platform_of
+from socialcrawl.platforms.server_info import CountedSpan
 from socialcrawl.platforms.slice_reading import SlicePlan
 
 if TYPE_CHECKING:
@@ -261,6 +262,17 @@ class CrawlKind(ABC):
         """Return whether accounts are tested to which an imported dataset only links."""
         del settings
         return False
+
+    def find_counted_span(self, settings: Settings, began: float | None, now: float) -> CountedSpan | None:
+        """Return the span of time in which a platform is to count posts; None: the last seven days.
+
+        Args:
+            settings: those of the campaign.
+            began: when its first request was sent, Unix seconds; None: it has not begun.
+            now: Unix seconds.
+        """
+        del settings, began, now
+        return None
 
     def explain_estimate(self, settings: Settings, quote: "Quote", steps: float) -> Iterator[str]:
         """Yield sentences on what the probable numbers of a quote assume of this kind.

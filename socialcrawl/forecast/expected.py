@@ -180,12 +180,20 @@ def plan_phases(
 
 
 def _plan_slices(shape: CampaignParameters, typical: TypicalNeeds, done: CampaignProgress) -> CampaignPhase:
-    """Return the rest of a capture, a page a turn: as many as the posts fill that match, if these were counted."""
+    """Return the rest of a capture, a page a turn: as many as it needs for the posts that match, if these were counted.
+
+    Each slice is at least one page, and the last page of a slice is half full in the mean.
+    """
     endpoint = shape.roles.search
-    page = find_page_size(shape, endpoint)
-    turns = inf if typical.matches is None else max(0.0, sum(typical.matches) - done.posts) / page
-    authors = page * typical.authors if shape.expanded else 0.0
-    return CampaignPhase("pages", turns, {endpoint: _make_amount(shape, endpoint, 1, page, authors)})
+    size = find_page_size(shape, endpoint)
+    turns, posts = inf, float(size)
+    if typical.matches is not None:
+        matches = sum(typical.matches)
+        pages = sum(shape.parts * max(1.0, found / (shape.parts * size) + 0.5) for found in typical.matches)
+        turns = pages * max(0.0, 1.0 - done.posts / matches) if matches else max(0.0, pages - done.steps)
+        posts = matches / pages if pages else 0.0
+    authors = posts * typical.authors if shape.expanded else 0.0
+    return CampaignPhase("pages", turns, {endpoint: _make_amount(shape, endpoint, 1, posts, authors)})
 
 
 def _plan_probes(
@@ -403,6 +411,9 @@ class _ExpectedCourse:
         dearest, usual = max(
             (self._find_dearest(name, mean, what) for name, mean in phase.means.items()), default=(0, 0)
         )
+        search = self.shape.policy.get_endpoint(self.shape.roles.search) if self.shape.captures else None
+        if search is not None and search.smallest:  # the last pages are smaller, so that the budget is used up
+            return _divide(amount, each) if amount >= dearest * search.smallest / search.page else 0.0
         return _divide(amount - dearest + usual, each) if amount >= dearest else 0.0
 
     def _find_dearest(self, endpoint: str, mean: Amount, what: str) -> tuple[float, float]:

@@ -33,6 +33,8 @@ from socialcrawl.forecast.shape import (
     multiply,
 )
 
+UNKNOWN = Amount(inf, inf, inf, inf, inf)
+
 
 @dataclass(frozen=True, slots=True)
 class QuoteLine:
@@ -59,6 +61,8 @@ class Quote:
         alone: how many of the steps still to come go back to nobody, as nobody is rested; probably.
         ranges: between which numbers the probable total lies in 95 % of campaigns, see `estimate_range`.
         stored: what may be had without paying for it; of these the lower ends of `ranges` are without all.
+        is_estimated: whether `likely` and `reached` are known; not those of a capture whose posts were not counted.
+        counting: what counting them would cost at most, in mills; None where that is done or cannot be done.
     """
 
     lines: tuple[QuoteLine, ...]
@@ -72,6 +76,8 @@ class Quote:
     alone: float = 0.0
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     stored: StoredResources = field(default_factory=StoredResources)
+    is_estimated: bool = True
+    counting: int | None = None
 
 
 def make_quote(
@@ -85,14 +91,17 @@ def make_quote(
     done, stored = done or CampaignProgress(), stored or StoredResources()
     most = bound_requests(shape, done, now)
     totals = bound_total(shape, most, done, now)
+    if shape.captures and typical.matches is None:
+        return _quote_uncounted(shape, typical, done, now, stored)
     probably, together, reached = estimate_likely(shape, typical, done, now)
+    counted_all = shape.captures and not shape.endless and reached is None  # no more posts match than were counted
     lasting = shape.caps.seconds
     return Quote(
         tuple(QuoteLine(name, most[name], probably.get(name, Amount()), compute_pace(shape, name)) for name in most),
         totals,
         together,
         done,
-        estimate_likely(replace(shape, back=0.0), FULL, done, now)[2],
+        None if counted_all else estimate_likely(replace(shape, back=0.0), FULL, done, now)[2],
         reached,
         None if lasting is None or shape.tests else count_allowed(shape, shape.roles.timeline, lasting),
         typical,
@@ -100,6 +109,17 @@ def make_quote(
         _clip_ranges(estimate_range(shape, typical, done, now, stored), totals),
         stored,
     )
+
+
+def _quote_uncounted(
+    shape: CampaignParameters, typical: TypicalNeeds, done: CampaignProgress, now: float, stored: StoredResources
+) -> Quote:
+    """Return the quote for a capture of which nobody has counted how many posts match: only what bounds it is known."""
+    most = bound_requests(shape, done, now)
+    lines = tuple(QuoteLine(name, most[name], UNKNOWN, compute_pace(shape, name)) for name in most)
+    soonest = estimate_likely(shape, FULL, done, now)[2]
+    totals = bound_total(shape, most, done, now)
+    return Quote(lines, totals, UNKNOWN, done, soonest, None, None, typical, stored=stored, is_estimated=False)
 
 
 def _clip_ranges(ranges: Mapping[str, tuple[float, float]], most: Amount) -> dict[str, tuple[float, float]]:

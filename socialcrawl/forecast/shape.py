@@ -62,6 +62,8 @@ class CampaignParameters:
         inward: whether steps also ask who mentions an account.
         heeds: whether accounts are looked up before their posts are read; see `EndpointRoles`.
         captures: whether searches are read to their end, however many pages they have.
+        parts: of captures, into how many slices of time each query's span is cut at first.
+        endless: of captures, whether they go on with new posts.
     """
 
     policy: Policy
@@ -85,6 +87,8 @@ class CampaignParameters:
     inward: bool = False
     heeds: bool = False
     captures: bool = False
+    parts: int = 1
+    endless: bool = False
 
     @property
     def pages_searched(self) -> float:

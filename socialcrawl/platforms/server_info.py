@@ -22,6 +22,20 @@ class Usage:
     used: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class CountedSpan:
+    """The posts that are counted: those written from `begin` on and before `end` (Unix seconds, whole).
+
+    `now` is when the request is made (Unix seconds). `archive` says that the full archive is counted, where a platform
+    has two searches; else the posts that its other search still has.
+    """
+
+    begin: float
+    end: float
+    now: float
+    archive: bool = True
+
+
 class Meters(Protocol):
     """A platform that counts posts for a campaign, and tells what it has billed."""
 
@@ -41,6 +55,23 @@ class Meters(Protocol):
 
         Raises:
             SourceError: it does not say.
+        """
+
+    def get_counts_endpoint(self, span: CountedSpan) -> str:
+        """Return the endpoint that counts the posts of a span of time."""
+
+    def count_pages(self, span: CountedSpan) -> int:
+        """Return how many requests at most count the posts of a query in a span of time."""
+
+    def make_span_request(
+        self, key: tuple[int, int], query: str, span: CountedSpan, cursor: str | None = None
+    ) -> Request:
+        """Return the request for how many posts of a span of time a query finds, or for the page at `cursor`."""
+
+    def find_counts_cursor(self, body: Any) -> str | None:
+        """Return where the counts of a span go on, from the answer to `make_span_request`; None: that was all.
+
+        `parse_counts` reads the number of each page.
         """
 
     def make_usage_request(self, key: tuple[int, int], days: int) -> Request:

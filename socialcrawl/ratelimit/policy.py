@@ -176,7 +176,10 @@ class Policy:
         return Tariff(self.compute_price("post", 1), self.compute_price("user", 1)) if self.once_a_day else None
 
     def override_limits(self, k: int | None, d: float | None) -> "Policy":
-        """Return the policy with `k` and `d`, where given, in the first rule of every endpoint or of its pools."""
+        """Return the policy with a campaign's own rule for every endpoint and pool.
+
+        `k` and `d` together replace all rules. One of them alone changes the first rule and leaves the others.
+        """
         if k is None and d is None:
             return self
         return replace(
@@ -195,15 +198,27 @@ def parse_path(endpoint: str) -> str:
 
 
 def _override_rules(endpoint: Endpoint, k: int | None, d: float | None) -> Endpoint:
-    def limited(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-        return (*(replace(rule, k=k or rule.k, d=d or rule.d) for rule in rules[:1]), *rules[1:])
+    """Return an endpoint under a campaign's own rule; of one with pools, each of them keeps its count under that."""
+    whole = k is not None and d is not None
 
-    def all_of(of: Pool | Endpoint) -> dict[str, tuple[Rule, ...]]:
-        return {"app": limited(of.app), "user": limited(of.user), "public": limited(of.public)}
+    def limit(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+        first = tuple(replace(rule, k=k or rule.k, d=d or rule.d) for rule in rules[:1])
+        return first if whole else (*first, *rules[1:])
 
-    if endpoint.pools:
-        return replace(endpoint, pools=tuple(Pool(pool.name, **all_of(pool)) for pool in endpoint.pools))
-    rules = all_of(endpoint)
+    def limit_all(given: Pool | Endpoint) -> dict[str, tuple[Rule, ...]]:
+        return {"app": limit(given.app), "user": limit(given.user), "public": limit(given.public)}
+
+    if not endpoint.pools:
+        return _replace_rules(endpoint, limit_all(endpoint))
+    pools = tuple(Pool(pool.name, **limit_all(pool)) for pool in endpoint.pools)
+    own = {kind: endpoint.get_own_rules(kind) for kind in ("app", "user", "public")}
+    if whole:  # the rule of a pool is the given one already
+        pooled = {kind for kind in own if any(pool.get_rules(kind) for pool in pools)}
+        own = {kind: () if kind in pooled else limit(rules) for kind, rules in own.items()}
+    return _replace_rules(replace(endpoint, pools=pools), own)
+
+
+def _replace_rules(endpoint: Endpoint, rules: Mapping[str, tuple[Rule, ...]]) -> Endpoint:
     return replace(endpoint, app=rules["app"], user=rules["user"], public=rules["public"])
 
 

@@ -35,6 +35,7 @@ MEANS = {
     "answer": "seconds per answer",
     "matches": "posts of the last seven days that the searches find",
 }
+CAPTURED = {"matches": "posts that match in the capture's span of time"}
 TURNS = {
     "searches": "search", "look-ups": "look-up", "seeds": "seed", "steps": "step", "tests": "test", "pages": "page",
 }  # fmt: skip
@@ -46,7 +47,10 @@ def show(console: Console, plan: Plan, found: Quote) -> None:
     """Print a quote."""
     begun_already = found.done.requests > 0
     for likely, title in ((False, "At most"), (True, "Probably")):
-        if found.lines:
+        if found.lines and likely and not found.is_estimated:
+            console.print(Text(f"Probably: {_explain_unknown(found)}"))
+            console.print()
+        elif found.lines:
             console.print(
                 _make_table(plan, found, f"{title}, still to come" if begun_already else title, likely=likely)
             )
@@ -56,8 +60,11 @@ def show(console: Console, plan: Plan, found: Quote) -> None:
 
 
 def build_object(plan: Plan, found: Quote) -> dict[str, Any]:
-    """Return a quote as plain values; None is without end, money is in dollars, times are in seconds."""
-    done = found.done
+    """Return a quote as plain values; money is in dollars, times are in seconds.
+
+    None is without end. Where nobody knows what is probable, "probably" itself is None.
+    """
+    done, estimated = found.done, found.is_estimated
     return {
         "campaign": plan.settings.name,
         "server": plan.base,
@@ -65,7 +72,7 @@ def build_object(plan: Plan, found: Quote) -> dict[str, Any]:
         "price_table": plan.policy.as_of,
         "confirm_above": plan.settings.budget.confirm_above,
         "at_most": _build_amount(found.most),
-        "probably": _build_amount(found.likely),
+        "probably": _build_amount(found.likely) if estimated else None,
         "probably_ranges": _build_ranges(found),
         "stored": {
             "requests": found.stored.requests,
@@ -78,7 +85,9 @@ def build_object(plan: Plan, found: Quote) -> dict[str, Any]:
                 "endpoint": line.endpoint,
                 "at_most": _build_amount(line.most) | {"windows": _round_number(_count_windows(plan, line, line.most))},
                 "probably": _build_amount(line.likely)
-                | {"windows": _round_number(_count_windows(plan, line, line.likely))},
+                | {"windows": _round_number(_count_windows(plan, line, line.likely))}
+                if estimated
+                else None,
             }
             for line in found.lines
         ],
@@ -87,6 +96,7 @@ def build_object(plan: Plan, found: Quote) -> dict[str, Any]:
         "began": None if done.began is None else format_time(done.began),
         "allowed": found.allowed,
         **({"first_visits_before_rest": _round_number(found.alone)} if plan.shape.back else {}),
+        **({} if found.counting is None else {"counting_dollars": found.counting / MILLS_PER_DOLLAR}),
         "first_reached": {"at_most": _describe_reached(found.soonest), "probably": _describe_reached(found.reached)},
         "means": {
             name: {"value": value, "rests_on": _describe_base(found, name)}
@@ -149,8 +159,9 @@ def _list_sentences(plan: Plan, found: Quote) -> Iterator[str]:
         return
     yield from _describe_ranges(plan, found)
     if _find_refusal(plan) is None:
-        yield _describe_budgets(found)
-    yield "Times are those of rate-limit windows; the probable total also counts the time until answers arrive."
+        yield _describe_budgets(plan, found)
+    also = "; the probable total also counts the time until answers arrive" if found.is_estimated else ""
+    yield f"Times are those of rate-limit windows{also}."
     yield "Failed requests are retried and come on top, within the budget."
     if limit := plan.kind.limit_quote(settings):
         yield limit
@@ -158,10 +169,12 @@ def _list_sentences(plan: Plan, found: Quote) -> Iterator[str]:
         yield from _describe_reused(found, settings.source.reuse_hours)
     if plan.policy.is_billed and (found.stored.billed_posts or found.stored.billed_users):
         yield _describe_billed_today(found)
-    yield "The probable estimate uses:"
+    names = MEANS | (CAPTURED if plan.shape.captures else {})
+    if found.is_estimated:
+        yield "The probable estimate uses:"
     for name, value in _describe_means(plan, found).items():
         base = RESTS.get(_describe_base(found, name), ASSUMED)
-        yield f"  {MEANS[name]}: {format(value, FORMS.get(name, ',.1f'))} ({base})"
+        yield f"  {names[name]}: {format(value, FORMS.get(name, ',.1f'))} ({base})"
     yield from plan.kind.explain_estimate(settings, found, find_remaining(plan.shape, found.done).steps)
 
 
@@ -216,8 +229,19 @@ def _describe_ranges(plan: Plan, found: Quote) -> Iterator[str]:
         yield f"{unknown}. Probable numbers without a range may be off by several times."
 
 
-def _describe_budgets(found: Quote) -> str:
+def _explain_unknown(found: Quote) -> str:
+    """Return why nobody knows what a capture will probably need, and how to learn it."""
+    unknown = "not known, because nobody has counted how many posts match."
+    if found.counting is None:
+        return unknown
+    return f"{unknown} Count them with --counts, for at most ${found.counting / MILLS_PER_DOLLAR:.3f}."
+
+
+def _describe_budgets(plan: Plan, found: Quote) -> str:
     """Return which budget will be reached first: probably, and at the earliest."""
+    is_open = plan.shape.endless or not found.is_estimated  # more posts than are known of may come
+    if is_open and found.reached is None and found.soonest is not None:
+        return f"At the earliest, {_describe_ending(found.soonest)}."
     if found.reached is None and found.soonest is None:
         return "No budget will be reached."
     probably = (
@@ -249,8 +273,11 @@ def _list_warnings(plan: Plan, found: Quote) -> Iterator[str]:
     closed = [line.endpoint for line in found.lines if not line.pace]
     if closed:
         yield f"No token of this campaign may request {', '.join(closed)}: name another under [source]."
-    if found.typical.matches is not None and not sum(found.typical.matches) and not plan.usernames:
-        yield "The searches find no posts to start from: use other keywords, or name usernames under [seeds]."
+    if found.typical.matches is not None and not sum(found.typical.matches):
+        if plan.shape.captures:
+            yield "No posts match in the capture's span of time: use other keywords, or another span."
+        elif not plan.usernames:
+            yield "The searches find no posts to start from: use other keywords, or name usernames under [seeds]."
     if refusal := _find_refusal(plan):
         yield f"A run will be refused: {refusal}"
         return
@@ -272,7 +299,7 @@ def _describe_means(plan: Plan, found: Quote) -> dict[str, float]:
         last = {"missing": typical.missing} if shape.latest or shape.roles.last else {}
         return last | {"answer": typical.answer}
     if shape.captures:
-        return {"answer": typical.answer} | ({"matches": sum(typical.matches)} if typical.matches else {})
+        return {} if typical.matches is None else {"answer": typical.answer, "matches": sum(typical.matches)}
     pages = typical.estimate_pages(shape.pages_per_user)
     means: dict[str, float] = {"posts_per_page": typical.posts_per_page, "pages": pages}
     means |= {name: getattr(typical, name) for name in ("missing", "named", "answer")}

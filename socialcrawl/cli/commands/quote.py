@@ -8,15 +8,18 @@ from rich.console import Console
 from socialcrawl.campaign.cost_outlook import describe_excess_cost, has_begun, make_campaign_quote, read_progress
 from socialcrawl.campaign.credentials import open_access
 from socialcrawl.campaign.plan import Plan, make_plan
+from socialcrawl.campaign.post_counting import plan_counting
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.cli.post_counts import count_posts, count_searches_left
 from socialcrawl.cli.single_requests import find_meters
+from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import MILLS_PER_DOLLAR
 from socialcrawl.errors import SettingsError
 from socialcrawl.forecast.shape import CampaignProgress
 from socialcrawl.render import quote
 from socialcrawl.render.console import Text
 from socialcrawl.text.terminal import write_error, write_json
+from socialcrawl.text.wording import pluralize
 
 
 def show_quote(settings: Settings, console: Console, *, count: bool, as_json: bool) -> None:
@@ -25,7 +28,7 @@ def show_quote(settings: Settings, console: Console, *, count: bool, as_json: bo
     Args:
         settings: the campaign.
         console: where a person looks.
-        count: whether X may be asked how many posts the searches find, which it bills.
+        count: whether to request from X how many posts the searches find, which it bills.
         as_json: whether to print one JSON object and nothing else.
 
     Raises:
@@ -35,11 +38,12 @@ def show_quote(settings: Settings, console: Console, *, count: bool, as_json: bo
     if count and not count_searches_left(plan):
         count = False
         write_error("Nothing was requested from X: all searches of this campaign are done.")
-    if count and not as_json:
-        where = (
-            "recorded in the campaign's ledger" if has_begun(plan) else "in no ledger, as the campaign has not begun"
-        )
-        console.print(Text(f"Asking X how many posts each search finds, {_describe_fee(plan)} each, {where}."))
+    if count and (plan.shape.captures or not as_json):
+        announcement = _describe_counting(plan)
+        if as_json:
+            write_error(announcement)
+        else:
+            console.print(Text(announcement))
     found = make_campaign_quote(plan, count_posts(plan) if count else None)
     for _, warning in plan.warnings:
         write_error(f"warning: {warning}")
@@ -96,6 +100,16 @@ def _ask_consent(console: Console) -> bool:
         return False
 
 
-def _describe_fee(plan: Plan) -> str:
-    """Return the price of one request for counts of posts."""
-    return f"for ${plan.policy.compute_fee(find_meters(plan).counts) / MILLS_PER_DOLLAR:.3f}"
+def _describe_counting(plan: Plan) -> str:
+    """Return what counting the posts of a campaign costs, and where that is recorded, as a sentence."""
+    where = "recorded in the campaign's ledger" if has_begun(plan) else "in no ledger, as the campaign has not begun"
+    meters = find_meters(plan)
+    counting = plan_counting(plan, read_progress(plan), SystemClock().now())
+    fee = plan.policy.compute_fee(meters.counts if counting is None else counting.endpoint) / MILLS_PER_DOLLAR
+    if counting is None or counting.span is None:
+        return f"Asking X how many posts each search finds, for ${fee:.3f} each, {where}."
+    requests, most = pluralize(counting.requests, "request"), counting.price / MILLS_PER_DOLLAR
+    return (
+        f"Counting the posts of {pluralize(counting.queries, 'query', 'queries')} on {plan.platform.title}: at most "
+        f"{requests} at ${fee:.3f} each, ${most:.3f} in total, {where}."
+    )

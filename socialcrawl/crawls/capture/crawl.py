@@ -9,7 +9,7 @@ the only methods that do.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
-from math import ceil, floor
+from math import ceil
 from typing import NamedTuple
 
 from socialcrawl.crawls.capture.rules import LAG, ROUNDING, CaptureRules
@@ -165,8 +165,7 @@ class Capture:
 
     def _find_end(self, now: float) -> float:
         """Return up to when posts can be found, as far as they are wanted."""
-        latest = float(floor((now - LAG) / ROUNDING) * ROUNDING)
-        return latest if self.rules.end is None else min(latest, self.rules.end)
+        return self.rules.find_end(now)
 
     def _find_new(self, now: float) -> list[TimeSlice] | Wait | Stop:
         """Return the slices for new posts; when to look for them; or why there are none."""

@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING, Any
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.base import CrawlKind, Mark, Progress, ReportRequest, Width, no_mark, one_each
 from socialcrawl.crawls.capture.crawl import COLUMNS, Capture
+from socialcrawl.crawls.capture.slices import count_parts
 from socialcrawl.crawls.facts import CAPTURE
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.platforms.base import Platform
+from socialcrawl.platforms.server_info import CountedSpan
 from socialcrawl.platforms.slice_reading import SlicePlan
 from socialcrawl.text.wording import pluralize
 
 if TYPE_CHECKING:
     from socialcrawl.crawls.capture.report import CaptureReport
+    from socialcrawl.forecast.quote import Quote
     from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
 
 MINUTES = 2_000  # before a request, at which the choice of its slice is looked for: a window of a day, and more
@@ -68,13 +71,16 @@ leave out what the platform does not index, such as deleted posts and posts of p
 
     def count(self, settings: Settings, platform: Platform) -> Mapping[str, Any]:
         """See `CrawlKind.count`."""
+        capture, rules = settings.capture, settings.capture.make_rules()
         return {
             "captures": True,
+            "parts": capture.parts if rules.end is None else count_parts(rules, rules.end),
+            "endless": capture.ongoing,
             "steps": 0,
             "most_found": 0,
             "usernames": 0,
             "roles": replace(platform.roles, search=platform.get_slice_endpoint(self.plan_slices(settings))),
-            "expanded": settings.capture.authors or (platform.searches and platform.has_complete_authors(settings)),
+            "expanded": capture.authors or (platform.searches and platform.has_complete_authors(settings)),
         }
 
     def describe_progress(self, crawl: Capture) -> Progress:
@@ -93,11 +99,29 @@ leave out what the platform does not index, such as deleted posts and posts of p
         if crawl.is_timed(at):
             yield from (at - 60.0 * minutes for minutes in range(1, MINUTES))
 
+    def find_counted_span(self, settings: Settings, began: float | None, now: float) -> CountedSpan:
+        """See `CrawlKind.find_counted_span`: the span that is read; what is ongoing is counted until now."""
+        capture, rules = settings.capture, settings.capture.make_rules()
+        until = now if began is None or capture.ongoing else min(began, now)
+        return CountedSpan(rules.begin, rules.find_end(until), now, capture.archive)
+
+    def explain_estimate(self, settings: Settings, quote: "Quote", steps: float) -> Iterator[str]:
+        """See `CrawlKind.explain_estimate`."""
+        del steps
+        if quote.is_estimated:
+            yield (
+                "Posts are counted before deleted and protected ones are removed, so that the search may return fewer."
+            )
+            if len(quote.typical.matches or ()) > 1:
+                yield "A post that matches several queries is counted for each of them."
+            if settings.capture.ongoing:
+                yield "The probable numbers are those of the posts until now: new posts come on top."
+
     def limit_quote(self, settings: Settings) -> str:
         """See `CrawlKind.limit_quote`."""
         if settings.capture.ongoing:
             return "A capture with ongoing = true has no end: the budget is what stops it."
-        return "How many posts match is not known before they are read: the budget is what the capture can cost."
+        return "The budget bounds what a capture can cost."
 
     def report(self, traces: "CampaignTraces", campaign: "StoredCampaign", asked: ReportRequest) -> "CaptureReport":
         """See `CrawlKind.report`."""

@@ -1,6 +1,7 @@
 """What a capture is to read, and in which order. Pure."""
 
 from dataclasses import dataclass
+from math import floor
 
 NEWEST, OLDEST, EVEN = "newest", "oldest", "even"
 ORDERS = (NEWEST, OLDEST, EVEN)
@@ -33,3 +34,8 @@ class CaptureRules:
     soonest: float = 60.0
     latest: float = 3_600.0
     margin: float = 120.0
+
+    def find_end(self, now: float) -> float:
+        """Return up to when posts can be found at `now`, as far as they are wanted (Unix seconds)."""
+        latest = float(floor((now - LAG) / ROUNDING) * ROUNDING)
+        return latest if self.end is None else min(latest, self.end)

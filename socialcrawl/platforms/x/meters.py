@@ -3,21 +3,26 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from socialcrawl.engine.model import LARGEST, Grant, Reply, Request
 from socialcrawl.errors import SourceError
 from socialcrawl.platforms.headers import clean_message
-from socialcrawl.platforms.server_info import Usage
-from socialcrawl.platforms.x.source import SEARCH
+from socialcrawl.platforms.server_info import CountedSpan, Usage
+from socialcrawl.platforms.x.parse import find_cursor
+from socialcrawl.platforms.x.source import SEARCH, format_stamp
 from socialcrawl.platforms.x.vocabulary import VOCABULARIES, Vocabulary
 from socialcrawl.ratelimit.policy import Policy
 
 if TYPE_CHECKING:
     from socialcrawl.platforms.x.wire import XWire
 
-COUNTS, USAGE = "/2/tweets/counts/recent", "/2/usage/tweets"
+COUNTS, ARCHIVE_COUNTS, USAGE = "/2/tweets/counts/recent", "/2/tweets/counts/all", "/2/usage/tweets"
 USAGE_FIELDS = "cap_reset_day,daily_project_usage,project_cap,project_usage"
+DAY, WEEK = 86_400, 7 * 86_400  # seconds
+SPARE = 60.0  # seconds by which a start must be later than the earliest one, as clocks differ
+PAGE_DAYS = 31  # of one answer of ARCHIVE_COUNTS, by the calendar (UTC)
 PROBE = 10  # posts: X sends no fewer
 WRONG = (AttributeError, KeyError, TypeError, ValueError)  # what JSON of another shape comes to
 
@@ -43,6 +48,27 @@ class XMeters:
     def parse_counts(self, body: Any) -> int:
         """See `Meters.parse_counts`."""
         return parse_counts(body, self.words)
+
+    def get_counts_endpoint(self, span: CountedSpan) -> str:
+        """See `Meters.get_counts_endpoint`."""
+        return ARCHIVE_COUNTS if span.archive else COUNTS
+
+    def count_pages(self, span: CountedSpan) -> int:
+        """See `Meters.count_pages`: of the archive one for each 31 days of the calendar."""
+        return count_pages(span)
+
+    def make_span_request(
+        self, key: tuple[int, int], query: str, span: CountedSpan, cursor: str | None = None
+    ) -> Request:
+        """See `Meters.make_span_request`."""
+        return make_span_request(key, query, self.words, self.policy, span=span, cursor=cursor)
+
+    def find_counts_cursor(self, body: Any) -> str | None:
+        """See `Meters.find_counts_cursor`."""
+        try:
+            return find_cursor(body)
+        except WRONG:
+            raise _make_error("counts of posts", body) from None
 
     def make_usage_request(self, key: tuple[int, int], days: int) -> Request:
         """See `Meters.make_usage_request`."""
@@ -75,6 +101,36 @@ def parse_counts(body: Any, words: Vocabulary) -> int:
         return next(_parse_number(total) for total in totals if total is not None)
     except (*WRONG, StopIteration):
         raise _make_error("a count of posts", body) from None
+
+
+def count_pages(span: CountedSpan) -> int:
+    """Return how many answers hold the counts of a span at most: days of the calendar are never cut in two."""
+    if not span.archive:
+        return 1
+    days = int((span.end - 1) // DAY) - int(span.begin // DAY) + 1
+    return ceil(days / PAGE_DAYS)
+
+
+def make_span_request(
+    key: tuple[int, int],
+    query: str,
+    words: Vocabulary,
+    policy: Policy,
+    *,
+    span: CountedSpan,
+    cursor: str | None = None,
+) -> Request:
+    """Return the request for how many posts of a span of time a query finds: a page, billed by the request.
+
+    Counts of recent posts reach seven days back; a span that begins before is counted from there on.
+    """
+    endpoint = ARCHIVE_COUNTS if span.archive else COUNTS
+    plain = make_counts_request(key, query, words, policy)
+    params = {**plain.params, "end_time": format_stamp(span.end)}
+    if span.archive or span.begin > span.now - WEEK + SPARE:
+        params["start_time"] = format_stamp(span.begin)
+    params |= {"next_token": cursor} if cursor else {}
+    return Request(key, endpoint, params, 0, policy.compute_fee(endpoint))
 
 
 def make_usage_request(key: tuple[int, int], days: int, policy: Policy) -> Request:

@@ -136,7 +136,7 @@ class XSource:
             return {pick.n: Outcome(pick.n, pick.node, 0.0, missing=Reason.UNREACHABLE)}
         asked = {"query": self.queries[-1 - pick.node], **self.words.fields, **self.words.search}
         asked |= AUTHORS if self.slices.authors else {}
-        asked |= {"start_time": _format_stamp(first), "end_time": _format_stamp(end), "sort_order": "recency"}
+        asked |= {"start_time": format_stamp(first), "end_time": format_stamp(end), "sort_order": "recency"}
         endpoint = ARCHIVE if self.slices.archive else SEARCH
         size = self.policy.get_endpoint(endpoint).page
 
@@ -289,13 +289,14 @@ def make_time_bounds(begin: float | None, end: float | None, now: float) -> dict
     """
     found: dict[str, str] = {}
     if begin is not None and FIRST < begin < now - LATEST:
-        found["start_time"] = _format_stamp(floor(begin))
+        found["start_time"] = format_stamp(floor(begin))
     if end is not None and end <= now - LATEST:
-        found["end_time"] = _format_stamp(max(ceil(end), FIRST + 1))
+        found["end_time"] = format_stamp(max(ceil(end), FIRST + 1))
     return found
 
 
-def _format_stamp(at: float) -> str:
+def format_stamp(at: float) -> str:
+    """Return a time as parameters of X name it, in whole seconds."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -83,6 +83,34 @@ def test_rules_of_an_endpoint_are_those_of_its_pools_and_its_own():
     assert alone.public == (Rule(1, 5.0), two)
 
 
+def test_k_and_d_together_are_the_only_rule_of_every_endpoint():
+    one, two, own = Rule(300, 900.0), Rule(1, 1.0), Rule(3, 3.0, "sliding")
+    pools = Pool("p", public=(one, two)), Pool("q", public=(two,), user=(two, one))
+    ends = {
+        "/alone": Endpoint(app=(one, two), user=(two,), public=(own, one)),
+        "/pooled": Endpoint(app=(own, one), public=(own,), pools=pools),
+    }
+    limited = Policy("x", "", "", ends).override_limits(1_000, 1.0).endpoints
+    alone, pooled = limited["/alone"], limited["/pooled"]
+    assert (alone.app, alone.user, alone.public) == (
+        (Rule(1_000, 1.0),), (Rule(1_000, 1.0),), (Rule(1_000, 1.0, "sliding"),),
+    )  # fmt: skip
+    assert pooled.get_rules("public") == (Rule(1_000, 1.0), Rule(1_000, 1.0)), "one of each pool, which still counts"
+    assert pooled.get_rules("user") == (Rule(1_000, 1.0),)
+    assert pooled.get_rules("app") == (Rule(1_000, 1.0, "sliding"),), "no pool counts these"
+    assert limited.keys() == ends.keys()
+
+
+@pytest.mark.parametrize("platform", ["x", "bluesky", "mastodon", "web"])
+def test_no_rule_of_a_platform_but_the_given_one_holds_a_campaign_back(platform):
+    before, after = load_policy(platform), load_policy(platform).override_limits(1_000, 1.0)
+    for name, endpoint in after.endpoints.items():
+        for kind in ("app", "user", "public"):
+            rules = endpoint.get_rules(kind)
+            assert bool(rules) == bool(before.endpoints[name].get_rules(kind)), "who may not ask still may not"
+            assert {(rule.k, rule.d) for rule in rules} <= {(1_000, 1.0)}
+
+
 def test_endpoints_that_a_third_one_links_are_one_basin():
     pools = {name: Pool(name, public=(Rule(1, 1.0),)) for name in "pqrs"}
     ends = {

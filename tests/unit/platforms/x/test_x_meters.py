@@ -14,6 +14,7 @@ from socialcrawl.engine.model import Grant
 from socialcrawl.errors import SourceError
 from socialcrawl.mock import faults
 from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.platforms.server_info import CountedSpan
 from socialcrawl.platforms.x import meters
 from socialcrawl.platforms.x.vocabulary import POST, TWEET
 
@@ -54,6 +55,42 @@ def test_a_query_is_counted_with_one_request_at_its_own_price(words):
     assert (reply.kind, reply.cost, request.most, request.items) == ("ok", 500, 500, 0)  # $0.005
     assert meters.parse_counts(body, words) == found > 20
     assert f"total_{words.name}_count" in body["meta"]
+
+
+DAYS = 86_400
+
+
+@given(begin=st.integers(0, 200 * DAYS), length=st.integers(1, 200 * DAYS))
+def test_the_most_pages_of_a_span_are_one_for_each_31_days_that_it_touches(begin, length):
+    touched = {second // DAYS for second in (*range(begin, begin + length, DAYS), begin + length - 1)}
+    expected = -(-len(touched) // 31)
+    assert meters.count_pages(CountedSpan(begin, begin + length, 0.0)) == expected
+    assert meters.count_pages(CountedSpan(begin, begin + length, 0.0, archive=False)) == 1
+
+
+@BOTH
+def test_a_span_of_the_archive_is_counted_at_the_price_of_the_archive_page_by_page(words):
+    span = CountedSpan(1_700_000_000.0, 1_700_086_400.0, NOW)
+    first = meters.make_span_request(KEY, TOPIC, words, POLICY, span=span)
+    assert (first.endpoint, first.most, first.items) == ("/2/tweets/counts/all", 1_000, 0)
+    bounds = {"start_time": "2023-11-14T22:13:20Z", "end_time": "2023-11-15T22:13:20Z"}
+    assert first.params.items() >= bounds.items()
+    second = meters.make_span_request(KEY, TOPIC, words, POLICY, span=span, cursor="b26v")
+    assert second.params == {**first.params, "next_token": "b26v"}
+
+
+@pytest.mark.parametrize(("days", "bounded"), [(6.9, True), (7.0, False), (30.0, False)])
+def test_recent_counts_begin_at_the_span_where_x_reaches_back_so_far(days, bounded):
+    span = CountedSpan(NOW - days * DAYS, NOW - 60.0, NOW, archive=False)
+    request = meters.make_span_request(KEY, TOPIC, TWEET, POLICY, span=span)
+    assert (request.endpoint, request.most) == ("/2/tweets/counts/recent", 500)
+    assert ("start_time" in request.params, "end_time" in request.params) == (bounded, True)
+
+
+@pytest.mark.parametrize("body", [None, [], 3, {"meta": 3}, {"meta": {"next_token": 7}}])
+def test_a_place_to_go_on_from_that_is_none_is_an_error(body):
+    with pytest.raises(SourceError, match="counts of posts"):
+        meters.XMeters(TWEET, POLICY).find_counts_cursor(body)
 
 
 @BOTH
