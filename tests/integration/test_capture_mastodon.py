@@ -3,6 +3,7 @@
 import json
 import sys
 
+import httpx
 import pytest
 from archive_captures import D, K, span, stamp
 from commands import socialcrawl
@@ -10,7 +11,7 @@ from killed_campaigns import DONE, nursery
 from postgres import a_place
 from tag_captures import TAGS, capturing, list_tagged
 from test_guarantees import found, hold_the_guarantee
-from x_crawls import crawl, posts, rows
+from x_crawls import TOKEN_ENV, crawl, posts, rows
 
 from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import check_settings
@@ -100,6 +101,35 @@ def test_posts_of_those_who_opt_out_are_left_out_and_slices_are_complete_all_the
     assert {query["complete"][0] for query in reported(database)["queries"]} == {
         f"{stamp(span()[0])}/{stamp(span()[1])}"
     }
+
+
+@pytest.mark.parametrize("trouble", [{"kind": "repeat"}, {"kind": "overlap", "posts": 2}, {"kind": "cut"}])
+def test_pages_that_come_again_or_not_at_all_leave_no_hole(trouble, tmp_path):
+    with serve_in_thread(posts(), **OPEN) as mock:
+        faults = {"fault": [{**trouble, "every": 3, "times": 9, "endpoint": "/api/v1/timelines/tag/:hashtag"}]}
+        httpx.post(f"{mock.url}/_mock/faults", json=faults).raise_for_status()
+        assert captured(mock.url, tmp_path / "a.db", capture={"parts": 2, "pages": 5}).kind == "done"
+    assert texts_of(tmp_path / "a.db") == list_tagged()
+    assert {query["complete"][0] for query in reported(tmp_path / "a.db")["queries"]} == {
+        f"{stamp(span()[0])}/{stamp(span()[1])}"
+    }
+
+
+@pytest.mark.parametrize(("access", "token"), [("authenticated", False), ("disabled", False), ("disabled", True)])
+def test_an_instance_that_shows_no_hashtags_ends_the_run_before_anything_is_called_complete(access, token, tmp_path):
+    source = {"token_env": TOKEN_ENV} if token else {}
+    with serve_in_thread(posts(), hashtag_feeds=access, **OPEN) as mock:
+        given = capturing(mock.url, tmp_path / "a.db", limits=MANY, source=source)
+        reason, _ = crawl(check_settings(given, "test"))
+    assert reason.kind == "failed"
+    assert ("turned its hashtag timelines off" if token else "sign in with a token") in reason.why
+    assert rows(tmp_path / "a.db", "select count(*) from captured_slice where state <> 'open'") == [(0,)]
+
+
+def test_a_token_opens_hashtags_that_strangers_are_not_shown(tmp_path):
+    with serve_in_thread(posts(), hashtag_feeds="authenticated", **OPEN) as mock:
+        assert captured(mock.url, tmp_path / "a.db", source={"token_env": TOKEN_ENV}).kind == "done"
+    assert texts_of(tmp_path / "a.db") == list_tagged()
 
 
 FORKED = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked")

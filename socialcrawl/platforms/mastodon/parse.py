@@ -74,26 +74,46 @@ def find_mark(given: Iterable[Json]) -> str:
     return SNOWFLAKES.mark(max((parse_text(one.get("id")) or "" for one in given), key=make_sort_key, default=""))
 
 
-class OtherIdsError(ValueError):
-    """The ids of a server's posts do not tell their time as those of Mastodon do."""
+class UnreadableSlicesError(ValueError):
+    """A server's hashtag timelines cannot be read by time; the message is for people."""
+
+
+OTHER_IDS = (
+    "the ids of this server's posts do not tell their time as Mastodon's do, so its hashtag timelines cannot be read "
+    "by time: set base_url to a Mastodon instance"
+)
+TURNED_OFF = "this instance has turned its hashtag timelines off: set base_url to another instance"
 
 
 def find_id_times(given: Sequence[Json]) -> list[float]:
     """Return the times of the ids of statuses, Unix seconds; of ids from before Mastodon 2.0, which have none, 0.
 
     Raises:
-        OtherIdsError: the ids are of another kind: they are no numbers, or all of them are far from when the posts were
-            written.
+        UnreadableSlicesError: the ids are of another kind: they are no numbers, or all of them are far from when the
+            posts were written.
     """
     ids = [expect_text(one.get("id")) for one in given]
     if not all(map(is_number, ids)):
-        raise OtherIdsError
+        raise UnreadableSlicesError(OTHER_IDS)
     times = [SNOWFLAKES.time(number) or 0.0 for number in ids]
     written = [parse_unix_time(one.get("created_at")) for one in given]
     apart = [abs(at - then) > LATE for at, then in zip(times, written, strict=True) if at and then is not None]
     if apart and all(apart):
-        raise OtherIdsError
+        raise UnreadableSlicesError(OTHER_IDS)
     return times
+
+
+def check_feeds(instance: Any) -> None:
+    """Check the answer of an instance about itself: its hashtag timelines are not turned off (Mastodon 4.5).
+
+    Raises:
+        UnreadableSlicesError: they are, for posts of its own accounts and for those of others.
+    """
+    access = instance
+    for name in ("configuration", "timelines_access", "hashtag_feeds"):
+        access = access.get(name) if isinstance(access, dict) else None
+    if isinstance(access, dict) and access and all(value == "disabled" for value in access.values()):
+        raise UnreadableSlicesError(TURNED_OFF)
 
 
 def _is_later(number: str, mark: str) -> bool:
@@ -246,7 +266,7 @@ class PageParser:
             begin: when the slice begins, Unix seconds.
 
         Raises:
-            OtherIdsError: the server's ids tell no time.
+            UnreadableSlicesError: the server's ids tell no time.
         """
         given = expect_objects(body)
         times = find_id_times(given)

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
 
 from socialcrawl.engine.model import (
+    PUT_OFF,
     Act,
     Node,
     Pick,
@@ -31,6 +33,7 @@ from socialcrawl.ratelimit.policy import Policy
 LOOK_UP = "/api/v1/accounts/lookup"
 STATUSES, FOLLOWING = "/api/v1/accounts/:id/statuses", "/api/v1/accounts/:id/following"
 TAG, SEARCH = "/api/v1/timelines/tag/:hashtag", "/api/v2/search"
+INSTANCE = "/api/v2/instance"
 PAGED_TAG = f"{TAG}?max_id"  # instances count requests with a bound of ids as they count those for later pages
 NO_INSTANCE = "no-instance"  # the cursor of an answer of a server that is none of the kind, or closed to strangers
 NOTHING_MORE: Mapping[str, str] = {}
@@ -64,7 +67,8 @@ class MastodonSource:
     the instance had when the slice was read. A post that it fetches afterwards is missed, and one that was delivered
     late is in the slice of its arrival, whenever it was written. Only `max_id` is sent, and the wire ends the slice at
     its begin: thus a last page need not be followed by an empty one, and an instance shows what its ids look like even
-    where the slice is empty.
+    where the slice is empty. Where it has turned these timelines off, somebody who has signed in is shown an empty one:
+    so it is asked for its settings after an empty slice.
 
     Some parameters of a request are for the wire alone: `acct` (whose list it is), `begin` and `end` (ISO 8601),
     `opt_outs` ("no" where nobody is left alone), `probe` (STAY or FOLLOW), `span` (the slice of time).
@@ -160,7 +164,11 @@ class MastodonSource:
             below = cursor or str(SNOWFLAKES.make_first(end))
             return Request((pick.n, part), endpoint, {**asked, "max_id": below}, size)
 
-        return {pick.n: (yield from read_slice(pick, self.slices.pages, ask))}
+        outcome = yield from read_slice(pick, self.slices.pages, ask)
+        if self.signed_in and not outcome.posts and outcome.missing is None:
+            reply = yield Request((pick.n, RequestPart.SECOND_LIST), self.home + INSTANCE, {}, 1)
+            outcome = replace(outcome, missing=Reason.TEMPORARY) if reply.kind in PUT_OFF else outcome
+        return {pick.n: outcome}
 
     def _read_account(self, pick: Pick, who: Who) -> Conversation:
         return self._probe(pick, who) if pick.act == Act.PROBE else self._read_user(pick, who)

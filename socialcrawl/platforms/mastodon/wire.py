@@ -14,9 +14,9 @@ from socialcrawl.platforms.http_client import HttpAnswer, HttpClient, bound_memo
 from socialcrawl.platforms.json_reader import decode_json, name_empty, parse_unix_time
 from socialcrawl.platforms.mastodon import account_names, classify
 from socialcrawl.platforms.mastodon.instance_rules import read_about
-from socialcrawl.platforms.mastodon.parse import OtherIdsError, PageParser
+from socialcrawl.platforms.mastodon.parse import PageParser, UnreadableSlicesError, check_feeds
 from socialcrawl.platforms.mastodon.profiles import shows_opted_out
-from socialcrawl.platforms.mastodon.source import FOLLOWING, LOOK_UP, NO_INSTANCE, SEARCH, STATUSES
+from socialcrawl.platforms.mastodon.source import FOLLOWING, INSTANCE, LOOK_UP, NO_INSTANCE, SEARCH, STATUSES
 from socialcrawl.platforms.server_info import InstanceRules
 from socialcrawl.platforms.unreachable_hosts import HostReachability
 from socialcrawl.system.loopback import is_loopback
@@ -128,8 +128,10 @@ class MastodonWire:
         path = request.endpoint.removeprefix(host)
         asked = classify.RequestContext(host == self.home, token, "acct" in request.params, path == LOOK_UP)
         sense = classify.classify(came.status, body, known, clock, asked)
-        if came.status == 404 and body == NO_TAG and "span" in request.params:
+        if came.status == 404 and body == NO_TAG and "hashtag" in request.params:
             sense, body = classify.Classification(ReplyKind.OK), []
+        if path == INSTANCE and sense.kind in (ReplyKind.INVALID, ReplyKind.MISSING):  # it tells nothing of itself
+            sense, body = classify.Classification(ReplyKind.OK), {}
         # Without the server's clock, a reset is read by ours.
         at = clock if came.status == 429 else date
         kept = came.make_archived() if self.whole else None
@@ -147,12 +149,8 @@ class MastodonWire:
         """Return the reply with its rows and cursor."""
         try:
             page, cursor = self._parse_page(request, came, body)
-        except OtherIdsError:
-            why = (
-                "the ids of this server's posts do not tell their time as Mastodon's do, so its hashtags cannot be "
-                "read by time: set base_url to an instance of Mastodon"
-            )
-            return replace(bare, kind=ReplyKind.INVALID, why=why)
+        except UnreadableSlicesError as error:
+            return replace(bare, kind=ReplyKind.INVALID, why=str(error))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             why = f"the server's JSON is not what Mastodon sends ({type(error).__name__}: {error})"
             return replace(bare, kind=ReplyKind.LOST, why=redact(why))
@@ -170,6 +168,9 @@ class MastodonWire:
         reader = PageParser(host, self.hits, self.keep, heeded, begin, end, since, params.get("probe", ""))
         if path == LOOK_UP:
             return reader.parse_profile(body)
+        if path == INSTANCE:
+            check_feeds(body)
+            return Page(), None
         if path == SEARCH:
             return reader.parse_found(body["statuses"]), _find_offset(params, len(body["statuses"]))
         next_page = find_next_page(came.headers.get("link"))
