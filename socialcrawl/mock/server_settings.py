@@ -35,6 +35,7 @@ RULES: Mapping[str, Sequence[LimitRule]] = {SEARCH_ALL: (LimitRule(1, 1.0),)}  #
 FREE = frozenset({"/2/usage/tweets"})
 
 PLATFORMS = ("x", "bluesky", "mastodon")  # made of posts; the web site is made of pages
+FEED_ACCESS = ("public", "authenticated", "disabled")  # who is shown hashtag timelines on Mastodon (since 4.5)
 WINDOWS: Mapping[str, float] = {"bluesky": 300.0, "mastodon": 300.0, "paged": 900.0, "web": 1.0}
 
 Limits = int | Mapping[str, int]
@@ -76,6 +77,7 @@ class MockSettings:
         noindex: the share of accounts that want to be in no index: on Mastodon by `noindex`, on Bluesky by the label
             !no-unauthenticated; 0..1.
         nobot: the share of those that say #nobot in their profile on Mastodon and Bluesky; 0..1.
+        hashtag_feeds: who is shown hashtag timelines on Mastodon: "public", "authenticated" or "disabled".
         held: the bytes of X's answers that are held, so that they need not be made again.
         scenario: the file of a scenario of faults, see docs/how-to/faults.md; None is none.
         credits: the dollars that may be billed; None is no end of them. Once so much is billed, only what is free of
@@ -119,6 +121,7 @@ class MockSettings:
     closed_search: bool = False
     noindex: float = 0.0
     nobot: float = 0.0
+    hashtag_feeds: str = "public"
     scenario: Path | None = None
     held: int = 1_000_000_000
     moment: float | None = None
@@ -174,6 +177,8 @@ class MockSettings:
         for name in ("noindex", "nobot"):
             if not 0 <= getattr(self, name) <= 1:
                 raise MockError(f"The share {name} is {getattr(self, name)}; give one from 0 to 1.")
+        if self.hashtag_feeds not in FEED_ACCESS:
+            raise MockError(f"Unknown hashtag_feeds {self.hashtag_feeds!r}. Choose one of: {', '.join(FEED_ACCESS)}.")
 
     def _check_moment(self) -> None:
         if self.moment is None and self.speed:

@@ -57,6 +57,7 @@ def _make_mastodon(world: World, settings: MockSettings, changes: WorldChanges) 
         changes=changes,
         noindex=settings.noindex,
         nobot=settings.nobot,
+        hashtag_feeds=settings.hashtag_feeds,
     )
     return ServicePlatform(service, changes)
 

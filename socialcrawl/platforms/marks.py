@@ -32,8 +32,12 @@ class Snowflakes:
 
         "" before the first one.
         """
-        mark = ((floor(at * 1000) - self.epoch) << self.bits) - 1
+        mark = self.make_first(at) - 1
         return str(mark) if mark >= self.first else ""
+
+    def make_first(self, at: float) -> int:
+        """Return the first number of the millisecond of `at` (Unix seconds)."""
+        return (floor(at * 1000) - self.epoch) << self.bits
 
     def time(self, mark: str) -> float | None:
         """Return the Unix seconds of a mark; None where it tells none."""

@@ -18,11 +18,13 @@ class SlicePlan:
         pages: after how many pages the rest of a slice is left to other slices.
         archive: whether the full archive is searched, where there are two searches.
         authors: whether the authors' profiles are fetched too, where they are billed.
+        begin: when the first slice begins, Unix seconds; None: not known.
     """
 
     pages: int = 20
     archive: bool = True
     authors: bool = False
+    begin: float | None = None
 
 
 BY_DEFAULT = SlicePlan()

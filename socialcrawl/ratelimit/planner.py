@@ -205,7 +205,7 @@ class WindowPlanner:
             return self._plan_retry(window_set, grant, reply, now)
         if reply.kind == ReplyKind.REFUSED and self.window_sets.set_aside(grant, reply):
             return Wait(now, f"the credential {grant.credential} is set aside: {reply.why}")
-        if reply.kind in (ReplyKind.REFUSED, ReplyKind.INVALID) and self.window_sets.is_foreign(grant):
+        if reply.kind in (ReplyKind.REFUSED, ReplyKind.INVALID) and self._is_elsewhere(grant):
             self.backoff.note_success(grant)  # one host of many does not want to, but it is there
             self.quiet_until = -inf
             return None
@@ -218,6 +218,11 @@ class WindowPlanner:
             self.unclear_errors += 1  # one account, or a cursor that has expired: no reason to stop for all
             return None
         return Stop(StopKind.FAILED, reply.why)
+
+    def _is_elsewhere(self, grant: Grant) -> bool:
+        """Return whether a request went to a server that is neither the campaign's own nor that of its credential."""
+        other = self.backoff.hosts_health.is_other(grant.request.endpoint)
+        return other and self.window_sets.is_foreign(grant)
 
     def _replay(self, ledger: Ledger, now: float) -> None:
         flying: list[tuple[float, int, Grant, Reply | None]] = []  # a heap by arrival

@@ -1,14 +1,21 @@
 """Mastodon.py, a client written by others, judges the mock's Mastodon; so do recorded answers of real instances."""
 
 import json
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, date, datetime
 from functools import cache
 from time import time as wall
 
 import pytest
 import requests
-from mastodon import Mastodon, MastodonNotFoundError, MastodonRatelimitError, MastodonUnauthorizedError
+from mastodon import (
+    Mastodon,
+    MastodonAPIError,
+    MastodonNotFoundError,
+    MastodonRatelimitError,
+    MastodonUnauthorizedError,
+)
+from mastodon.errors import MastodonWarning
 from shared_data import needed
 from test_mock_mastodon import text_of
 from test_mock_world import START, posts_of
@@ -155,6 +162,56 @@ def test_it_reads_a_hashtag_to_its_end(client):
     wanted = expected(lambda _, row: "#harvest" in row[1].lower() and row[4] is None)
     assert [read(status, client) for status in told] == wanted
     assert {tag.name for status in told for tag in status.tags} == {"harvest"}
+
+
+def harvest():
+    return expected(lambda _, row: "#harvest" in row[1].lower() and row[4] is None)
+
+
+def test_it_reads_a_hashtag_between_two_ids_both_ways(client):
+    told = client.fetch_remaining(client.timeline_hashtag("harvest", limit=40))
+    newest, oldest = told[4].id, told[-4].id
+    down, page = [], client.timeline_hashtag("harvest", max_id=newest, since_id=oldest, limit=7)
+    while page:
+        down += page
+        page = client.timeline_hashtag("harvest", max_id=page[-1].id, since_id=oldest, limit=7)
+    assert [status.id for status in down] == [status.id for status in told[5:-4]]
+    up, page = [], client.timeline_hashtag("harvest", min_id=oldest, max_id=newest, limit=7)
+    while page:
+        up = [*page, *up]
+        page = client.timeline_hashtag("harvest", min_id=page[0].id, max_id=newest, limit=7)
+    assert [status.id for status in up] == [status.id for status in down]
+
+
+def test_ids_of_statuses_are_of_their_time(client):
+    """The milliseconds since 1970, and 16 bits that tell nothing: what bounds a hashtag by time."""
+    at = START + 60 * 20
+    told = client.timeline_hashtag("harvest", max_id=(at * 1000) << 16, limit=40)
+    assert [status.created_at.timestamp() for status in told] == [START + 60 * i for i in range(19, -1, -1)]
+    told = client.timeline_hashtag("harvest", max_id=(at * 1000) << 16, since_id=(at - 300) * 1000 << 16, limit=40)
+    assert [text_of(status.content).split()[1] for status in told] == ["19", "18", "17", "16", "15"]
+
+
+def test_it_asks_for_the_posts_of_some_instances_only(client):
+    local = client.fetch_remaining(client.timeline_hashtag("harvest", local=True, limit=40))
+    assert [read(status, client) for status in local] == harvest(), "no other instance wrote any"
+    assert client.timeline_hashtag("harvest", remote=True) == []
+    assert client.timeline_hashtag("harvest", only_media=True) == []
+
+
+@pytest.mark.parametrize(("access", "shown"), [("public", 20), ("authenticated", 20), ("disabled", 0)])
+def test_it_is_told_who_is_shown_hashtags(access, shown):
+    with serving(hashtag_feeds=access) as (url, _):
+        client, stranger = client_of(url), client_of(url, token=None)
+        assert client.timeline_is_available("hashtag", with_auth=True, fail_hard=True) == bool(shown)
+        assert stranger.timeline_is_available("hashtag", fail_hard=True) == (access == "public")
+        with pytest.warns(MastodonWarning) if not shown else nullcontext():
+            assert len(client.timeline_hashtag("harvest")) == shown
+        if access == "public":
+            assert len(stranger.timeline_hashtag("harvest")) == shown
+            return
+        with pytest.warns(MastodonWarning), pytest.raises(MastodonAPIError, match="422"):
+            stranger.timeline_hashtag("harvest")
 
 
 def test_it_searches_statuses_and_accounts(client):

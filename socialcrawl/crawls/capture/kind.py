@@ -60,7 +60,7 @@ leave out what the platform does not index, such as deleted posts and posts of p
     def plan_slices(self, settings: Settings) -> SlicePlan:
         """See `CrawlKind.plan_slices`."""
         capture = settings.capture
-        return SlicePlan(capture.pages, capture.archive, capture.authors)
+        return SlicePlan(capture.pages, capture.archive, capture.authors, capture.span[0])
 
     def describe(self, settings: Settings) -> str:
         """See `CrawlKind.describe`."""

@@ -194,7 +194,7 @@ class LookupEndpoints:
         """Return the instance, in the new form."""
         if asked.path.get("rest"):
             return NO_RECORD
-        return make_response(orjson.dumps(render_instance_v2(domain, self._sizes(domain)[0])))
+        return make_response(orjson.dumps(render_instance_v2(domain, self._sizes(domain)[0], self._town.hashtag_feeds)))
 
     def _sizes(self, domain: str) -> tuple[int, int]:
         """Return how many accounts live there, and how many posts they wrote."""

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from socialcrawl.mock.mastodon.instances import make_key
+from socialcrawl.mock.server_settings import FEED_ACCESS
 
 VERSION = "4.6.4"
 RULES = [
     {"id": "1", "text": "Be kind.", "hint": "", "translations": {}},
     {"id": "2", "text": "Ask before you collect posts for research.", "hint": "", "translations": {}},
 ]
-_PUBLIC = {"local": "public", "remote": "public"}
+PUBLIC, AUTHENTICATED, DISABLED = FEED_ACCESS
 _LIMITS = {
     "statuses": {"max_characters": 500, "max_media_attachments": 4, "characters_reserved_per_url": 23},
     "media_attachments": {
@@ -42,10 +43,13 @@ _ACCOUNTS = {
 }
 
 
-def render_instance_v2(domain: str, accounts: int) -> dict[str, Any]:
+def render_instance_v2(domain: str, accounts: int, access: str = PUBLIC) -> dict[str, Any]:
     """Return the answer of /api/v2/instance, with the members of the recorded one.
 
-    `accounts` are those that live there.
+    Args:
+        domain: the instance.
+        accounts: how many live there.
+        access: who is shown hashtag timelines.
     """
     return {
         "domain": domain,
@@ -63,7 +67,10 @@ def render_instance_v2(domain: str, accounts: int) -> dict[str, Any]:
             "accounts": _ACCOUNTS,
             **_LIMITS,
             "translation": {"enabled": False},
-            "timelines_access": dict.fromkeys(("live_feeds", "hashtag_feeds", "trending_link_feeds"), _PUBLIC),
+            "timelines_access": {
+                name: {"local": shown, "remote": shown}
+                for name, shown in (("live_feeds", PUBLIC), ("hashtag_feeds", access), ("trending_link_feeds", PUBLIC))
+            },
             "limited_federation": False,
         },
         "registrations": {

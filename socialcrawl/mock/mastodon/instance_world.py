@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from socialcrawl.mock.mastodon.instance_info import PUBLIC
 from socialcrawl.mock.mastodon.instances import Instances
 from socialcrawl.mock.mastodon.profiles import NOBODY, Profiles
 from socialcrawl.mock.mastodon.render import StatusRenderer
@@ -27,6 +28,7 @@ class InstanceWorld:
 
     Attributes:
         gone: whether a deleted account is refused with 410 instead of 404.
+        hashtag_feeds: who is shown hashtag timelines, one of FEED_ACCESS.
     """
 
     world: World
@@ -38,6 +40,7 @@ class InstanceWorld:
     finding: MastodonSearch
     changes: WorldChanges
     gone: bool
+    hashtag_feeds: str = PUBLIC
 
     def require_visible(self, row: int | None) -> int | MockResponse:
         """Return the same row where the account is to be seen, at least emptied; else the refusal."""
@@ -70,6 +73,7 @@ def build_town(
     gone: bool,
     moved: Mapping[str, str] = NOBODY,
     limited: Chosen = 0.0,
+    hashtag_feeds: str = PUBLIC,
 ) -> InstanceWorld:
     """Return the instances of a world, see `MastodonService` for the arguments."""
     instances, numbers, follows = Instances(world, home, changes), StatusIds(world), find_follows(world)
@@ -80,4 +84,5 @@ def build_town(
         finding=MastodonSearch(world, instances, profiles.is_hidden, numbers.reposts),
         changes=changes,
         gone=gone,
+        hashtag_feeds=hashtag_feeds,
     )

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from socialcrawl.mock.mastodon.endpoints import FollowEndpoints, LookupEndpoints, SearchEndpoint
+from socialcrawl.mock.mastodon.instance_info import PUBLIC
 from socialcrawl.mock.mastodon.instance_world import build_town
 from socialcrawl.mock.mastodon.profiles import NOBODY
 from socialcrawl.mock.mastodon.responses import BAD_TOKEN, CURSORS, NOBODY_HERE, TOO_MANY
@@ -38,6 +39,8 @@ class MastodonService:
         changes: what has become of the world.
         noindex, nobot: who does not want to be found or crawled, see `Profiles`.
         moved, limited: who has moved, and who is hidden from strangers, see `Profiles`.
+        hashtag_feeds: who is shown hashtag timelines: "public"; "authenticated" (users); or "disabled" (nobody: users
+            are shown empty ones), for posts of the instance's own accounts and of others alike.
         gone: deleted accounts are refused with 410 instead of 404, as by instances before 3.3.
     """
 
@@ -59,11 +62,14 @@ class MastodonService:
         gone: bool = False,
         moved: Mapping[str, str] = NOBODY,
         limited: Chosen = 0.0,
+        hashtag_feeds: str = PUBLIC,
     ) -> None:
         self._limits = ((limit, window), (paged_limit, paged_window))
         self._tokens = tokens
         hidden = {"noindex": noindex, "nobot": nobot, "limited": limited}
-        town = build_town(world, home, changes or WorldChanges(world), **hidden, moved=moved, gone=gone)
+        town = build_town(
+            world, home, changes or WorldChanges(world), **hidden, moved=moved, gone=gone, hashtag_feeds=hashtag_feeds
+        )
         self._instances = town.instances
         rooms = (LookupEndpoints(town), TimelineEndpoints(town), FollowEndpoints(town), SearchEndpoint(town))
         self._answers = {template: answer for room in rooms for template, answer in room.answers().items()}

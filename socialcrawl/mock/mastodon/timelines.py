@@ -6,6 +6,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
+from socialcrawl.mock.mastodon.instance_info import DISABLED, PUBLIC
 from socialcrawl.mock.mastodon.instance_world import Answer, InstanceWorld
 from socialcrawl.mock.mastodon.post_html import find_hashtags
 from socialcrawl.mock.mastodon.responses import (
@@ -13,6 +14,7 @@ from socialcrawl.mock.mastodon.responses import (
     is_true,
     join_array,
     make_link_header,
+    make_refusal,
     make_response,
     parse_whole_number,
     read_size,
@@ -21,7 +23,9 @@ from socialcrawl.mock.service import Guest, MockRequest, MockResponse
 
 STATUSES, MOST_STATUSES = 20, 40
 _FILTERS = ("pinned", "tagged", "only_media", "exclude_replies", "exclude_reblogs")
-_OF_TAGS = ("limit", "local", "remote", "any[]", "all[]", "none[]")
+_OF_TAGS = ("limit", "local", "only_media")  # all that the next page is told; clients send the others again
+_MOST_TAGS = 4  # of each of any[] (with the hashtag of the path), all[] and none[]
+_NO_STRANGERS = make_refusal(422, "This method requires an authenticated user")
 _EMPTY = np.zeros(0, np.int64)
 
 
@@ -62,16 +66,24 @@ class TimelineEndpoints:
     def tag(self, asked: MockRequest, guest: Guest, domain: str) -> MockResponse:
         """Return the statuses with a hashtag that the instance knows, newest first.
 
-        `local`: those of its own accounts.
+        `local`: those of its own accounts. Where the instance shows these timelines to its own people only, others are
+        refused; where it has turned them off, its own people are shown an empty one.
         """
         finding, visible = self._town.finding, self._town.changes.visible
+        access = self._town.hashtag_feeds
+        if access != PUBLIC and guest.kind == "public":
+            return _NO_STRANGERS
 
-        def found(name: str) -> list[NDArray[np.int64]]:
-            return [finding.with_tag(value.lower(), domain) for key, value in asked.query if key == name]
+        def found(*names: str) -> list[NDArray[np.int64]]:
+            return [finding.with_tag(name, domain) for name in list(dict.fromkeys(names))[:_MOST_TAGS]]
 
-        posts = reduce(np.union1d, found("any[]"), finding.with_tag(asked.path["hashtag"].lower(), domain))
-        posts = reduce(np.intersect1d, found("all[]"), posts)
-        posts = reduce(np.setdiff1d, found("none[]"), posts)
+        def given(name: str) -> list[str]:
+            return [value.lower() for key, value in asked.query if key == name]
+
+        posts = reduce(np.union1d, found(asked.path["hashtag"].lower(), *given("any[]")))
+        posts = reduce(np.intersect1d, found(*given("all[]")), posts)
+        posts = reduce(np.setdiff1d, found(*given("none[]")), posts)
+        posts = _EMPTY if access == DISABLED or is_true(asked, "only_media") else posts
         for name, kept in (("local", True), ("remote", False)):
             if is_true(asked, name):
                 posts = posts[finding.living(domain)[self._town.world.author[posts]] == kept]

@@ -18,6 +18,7 @@ from socialcrawl.platforms.mastodon.source import NO_INSTANCE
 GONE = {404: Reason.UNKNOWN, 410: Reason.DELETED}
 NOT_UNDERSTOOD = (400, 404, 406, 410, 414, 422, 451)  # what concerns the account that was asked about, and no other
 AGAIN = (408, 425)
+SIGNED_IN = re.compile(r"authenticated user", re.IGNORECASE)  # what a 422 says where something is not for strangers
 TOKEN = re.compile(r"token|revoked|expired|scope|disabled|confirm|pending|suspended", re.IGNORECASE)
 
 
@@ -75,7 +76,7 @@ def classify(status: int, body: Any, known: Sequence[Limit], now: float, asked: 
         return Classification(ReplyKind.OK) if body is not None else _explain_no_json(asked)
     if status >= 500 or status in AGAIN:
         return Classification(ReplyKind.BROKEN, f"the server is in trouble (HTTP {status})")
-    if status in (401, 403):
+    if status in (401, 403) or (status == 422 and SIGNED_IN.search(message)):
         return _explain_closed(status, body, message, asked)
     if body is None:
         return _explain_error_page(status, asked)

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from socialcrawl.engine.model import AccountRow, Mention, Page, PostRow, Reason, Who
+from socialcrawl.engine.model import AccountRow, Mention, Page, PostRow, Reason, Who, format_time
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.platforms.json_reader import (
     Json,
@@ -37,6 +37,7 @@ from socialcrawl.platforms.mastodon.profiles import (
 from socialcrawl.platforms.mastodon.source import FOLLOW, SNOWFLAKES
 
 OPEN = ("public", "unlisted")  # a crawler that has signed in may be shown others
+LATE = 30 * 86_400.0  # seconds by which ids differ from when posts were written where they are no times
 STRENGTH = {"quote": 0, "mention": 1, "repost": 2, "reply": 3}  # of the ways to name somebody, the strongest counts
 
 
@@ -71,6 +72,48 @@ def list_later(given: Sequence[Json], mark: str) -> Sequence[Json]:
 def find_mark(given: Iterable[Json]) -> str:
     """Return the newest of some statuses as a mark; "" where there are none."""
     return SNOWFLAKES.mark(max((parse_text(one.get("id")) or "" for one in given), key=make_sort_key, default=""))
+
+
+class UnreadableSlicesError(ValueError):
+    """A server's hashtag timelines cannot be read by time; the message is for people."""
+
+
+OTHER_IDS = (
+    "the ids of this server's posts do not tell their time as Mastodon's do, so its hashtag timelines cannot be read "
+    "by time: set base_url to a Mastodon instance"
+)
+TURNED_OFF = "this instance has turned its hashtag timelines off: set base_url to another instance"
+
+
+def find_id_times(given: Sequence[Json]) -> list[float]:
+    """Return the times of the ids of statuses, Unix seconds; of ids from before Mastodon 2.0, which have none, 0.
+
+    Raises:
+        UnreadableSlicesError: the ids are of another kind: they are no numbers, or all of them are far from when the
+            posts were written.
+    """
+    ids = [expect_text(one.get("id")) for one in given]
+    if not all(map(is_number, ids)):
+        raise UnreadableSlicesError(OTHER_IDS)
+    times = [SNOWFLAKES.time(number) or 0.0 for number in ids]
+    written = [parse_unix_time(one.get("created_at")) for one in given]
+    apart = [abs(at - then) > LATE for at, then in zip(times, written, strict=True) if at and then is not None]
+    if apart and all(apart):
+        raise UnreadableSlicesError(OTHER_IDS)
+    return times
+
+
+def check_feeds(instance: Any) -> None:
+    """Check the answer of an instance about itself: its hashtag timelines are not turned off (Mastodon 4.5).
+
+    Raises:
+        UnreadableSlicesError: they are, for posts of its own accounts and for those of others.
+    """
+    access = instance
+    for name in ("configuration", "timelines_access", "hashtag_feeds"):
+        access = access.get(name) if isinstance(access, dict) else None
+    if isinstance(access, dict) and access and all(value == "disabled" for value in access.values()):
+        raise UnreadableSlicesError(TURNED_OFF)
 
 
 def _is_later(number: str, mark: str) -> bool:
@@ -211,6 +254,26 @@ class PageParser:
         authors = {parse_who(one["account"], self.domain): one["account"] for one in given}
         page = self._parse_posts(given, [parse_account(one, named) for named, one in authors.items()], list(authors))
         return replace(page, opted_out=len(shown) - len(given))
+
+    def parse_slice(self, body: Any, begin: float) -> tuple[Page, bool]:
+        """Return a page of a slice of time, and whether the slice ends on it.
+
+        The time is that of ids; posts from before the begin are left out. The mark of the page is when its oldest post
+        got its id, whoever may read it.
+
+        Args:
+            body: the statuses.
+            begin: when the slice begins, Unix seconds.
+
+        Raises:
+            UnreadableSlicesError: the server's ids tell no time.
+        """
+        given = expect_objects(body)
+        times = find_id_times(given)
+        within = [one for one, at in zip(given, times, strict=True) if at >= begin]
+        oldest = min((at for at in times if at >= begin), default=None)
+        page = self.parse_found(within)
+        return replace(page, mark="" if oldest is None else format_time(oldest)), len(within) < len(given)
 
     def parse_follows(self, body: Any) -> Page:
         """Return a page of those whom an account follows, with the profiles of those who do not mind."""

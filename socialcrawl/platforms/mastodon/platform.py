@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from socialcrawl.campaign.settings import Settings
-from socialcrawl.engine.model import Credential, Request
+from socialcrawl.engine.model import Credential, Request, format_time
 from socialcrawl.engine.protocols import Source
 from socialcrawl.errors import SettingsError
 from socialcrawl.forecast.shape import EndpointRoles
-from socialcrawl.graph.relevance import Topic
+from socialcrawl.graph.relevance import Topic, fold
 from socialcrawl.platforms.base import PUBLIC, Keys, Platform, Template, Terms, Variables, Wired
 from socialcrawl.platforms.facts import MASTODON
 from socialcrawl.platforms.mastodon import account_names as naming
@@ -18,12 +18,15 @@ from socialcrawl.platforms.mastodon.entities import ENTITIES
 from socialcrawl.platforms.mastodon.source import (
     FOLLOWING,
     LOOK_UP,
+    PAGED_TAG,
     STATUSES,
     TAG,
     MastodonSource,
+    find_captured,
     find_hashtag,
     is_plain,
 )
+from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan
 from socialcrawl.system.loopback import is_loopback
 
 if TYPE_CHECKING:
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 ONLY = "main"
 USUAL = "https://mastodon.social"
 PAGE = re.compile(r"(?:https?://)?([^/?#@\s]+)/(?:@|users/)([^/?#\s]+)/?(?:[?#]\S*)?", re.IGNORECASE)
+TIMED = 1_508_284_800.0  # 2017-10-18, Unix seconds: the release of 2.0, since which ids tell their time
 ALL = ["*"]  # the instances that are asked about the accounts of an old dataset: their own
 
 
@@ -80,6 +84,33 @@ class MastodonPlatform(Platform):
         words = [" ".join(word.rstrip("*").split()) for word in topic.keywords] if settings.seeds.search else []
         return [word for word in dict.fromkeys(words) if word and (settings.source.variable or not is_plain(word))]
 
+    def check_slices(self, settings: Settings, slices: SlicePlan) -> None:
+        """See `Platform.check_slices`: ids tell the time since Mastodon 2.0."""
+        del settings
+        if slices.begin is not None and slices.begin < TIMED:
+            raise SettingsError(
+                f"Mastodon's ids tell when posts were written since {format_time(TIMED)[:10]} only: set from under "
+                "[capture] to that day or later."
+            )
+
+    def list_slice_queries(self, settings: Settings, topic: Topic, slices: SlicePlan) -> list[str]:
+        """See `Platform.list_slice_queries`: a hashtag timeline for each keyword that is a hashtag or can be one."""
+        del settings, slices
+        words = (" ".join(word.rstrip("*").split()) for word in topic.keywords)
+        tags = {fold(tag): tag for word in words if (tag := find_captured(word))}
+        if not tags:
+            raise SettingsError(
+                'On Mastodon kind = "capture" reads hashtag timelines, and no keyword is a hashtag: write keywords as '
+                '"#tag" under [topic]. Full-text search is not used, because instances leave posts out of it without '
+                "saying so."
+            )
+        return list(tags.values())
+
+    def get_slice_endpoint(self, slices: SlicePlan) -> str:
+        """See `Platform.get_slice_endpoint`: every page has a bound of ids, and is counted as a later page."""
+        del slices
+        return PAGED_TAG
+
     def check_settings(self, settings: Settings, base: str) -> None:
         """See `Platform.check_settings`: who is asked has to know whom to write to."""
         source = settings.source
@@ -126,6 +157,7 @@ class MastodonPlatform(Platform):
             end=terms.topic.end,
             activity=terms.activity,
             redirects=terms.activity is not None and terms.activity.redirects,
+            slices=terms.slices or BY_DEFAULT,
         )
 
     def make_wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "MastodonWire":

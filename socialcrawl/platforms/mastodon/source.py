@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
 
 from socialcrawl.engine.model import (
+    PUT_OFF,
     Act,
     Node,
     Pick,
@@ -17,18 +19,22 @@ from socialcrawl.engine.model import (
     format_time,
 )
 from socialcrawl.engine.protocols import Batch, Conversation
+from socialcrawl.engine.time_spans import parse_span
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.graph.relevance import fold
 from socialcrawl.platforms.marks import Snowflakes
 from socialcrawl.platforms.mastodon import account_names
 from socialcrawl.platforms.mastodon.entities import ENTITIES
 from socialcrawl.platforms.node_reading import ProbeReading, Reading
+from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan, read_slice
 from socialcrawl.platforms.unreachable_hosts import DOWN
 from socialcrawl.ratelimit.policy import Policy
 
 LOOK_UP = "/api/v1/accounts/lookup"
 STATUSES, FOLLOWING = "/api/v1/accounts/:id/statuses", "/api/v1/accounts/:id/following"
 TAG, SEARCH = "/api/v1/timelines/tag/:hashtag", "/api/v2/search"
+INSTANCE = "/api/v2/instance"
+PAGED_TAG = f"{TAG}?max_id"  # instances count requests with a bound of ids as they count those for later pages
 NO_INSTANCE = "no-instance"  # the cursor of an answer of a server that is none of the kind, or closed to strangers
 NOTHING_MORE: Mapping[str, str] = {}
 SNOWFLAKES = Snowflakes(0, 16, 1 << 56)  # the numbers that Mastodon gives; short ones are older, or of other software
@@ -55,8 +61,17 @@ class MastodonSource:
     active. An account that has moved posts no more: it is missing as "redirected", or, on request, is the account it
     moved to ("same-as:<node>"). One whose instance has no name any more is "unreachable".
 
+    A slice of time is read from a hashtag timeline of the campaign's own instance, and its time is that of ids. A post
+    of that instance has an id of when it was written; a post that another instance delivers, of when it arrived; a post
+    that the instance fetches later (as part of a thread, say), of when it was written. So a slice is complete for what
+    the instance had when the slice was read. A post that it fetches afterwards is missed, and one that was delivered
+    late is in the slice of its arrival, whenever it was written. Only `max_id` is sent, and the wire ends the slice at
+    its begin: thus a last page need not be followed by an empty one, and an instance shows what its ids look like even
+    where the slice is empty. Where it has turned these timelines off, somebody who has signed in is shown an empty one:
+    so it is asked for its settings after an empty slice.
+
     Some parameters of a request are for the wire alone: `acct` (whose list it is), `begin` and `end` (ISO 8601),
-    `opt_outs` ("no" where nobody is left alone), `probe` (STAY or FOLLOW).
+    `opt_outs` ("no" where nobody is left alone), `probe` (STAY or FOLLOW), `span` (the slice of time).
 
     Args:
         policy: page sizes.
@@ -74,6 +89,7 @@ class MastodonSource:
         end: posts written then or later are left out; None: no bound.
         activity: by which rule a probed account is active; None: whoever exists is.
         redirects: whether a probe goes on to the account that one has moved to.
+        slices: how slices of time are read.
     """
 
     def __init__(
@@ -93,7 +109,9 @@ class MastodonSource:
         end: float | None = None,
         activity: Activity | None = None,
         redirects: bool = False,
+        slices: SlicePlan = BY_DEFAULT,
     ) -> None:
+        self.slices = slices
         self.activity, self._probing = activity or Activity(), {"probe": FOLLOW if redirects else STAY}
         self.policy, self.queries, self.home = policy, tuple(queries), account_names.normalize_domain(home)
         self.pages_per_user, self.search_pages = pages_per_user, search_pages
@@ -109,7 +127,8 @@ class MastodonSource:
 
     def start_conversations(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """Return one conversation a pick."""
-        return [self._search(p) if p.act == Act.SEARCH else self._read_account(p, accounts[p.node]) for p in batch]
+        alone = {Act.SEARCH: self._search, Act.SLICE: self._read_slice}
+        return [alone[p.act](p) if p.act in alone else self._read_account(p, accounts[p.node]) for p in batch]
 
     def mark(self, at: float) -> str:
         """Return the last number before the millisecond of `at` that Mastodon gives.
@@ -134,6 +153,22 @@ class MastodonSource:
                 reading, self.home, SEARCH, asked, pages=pages, first=RequestPart.SECOND_LIST, by="offset"
             )
         return {pick.n: reading.make_search_outcome()}
+
+    def _read_slice(self, pick: Pick) -> Conversation:
+        _, end = parse_span(pick.since)
+        endpoint, tag = self.home + PAGED_TAG, find_hashtag(self.queries[-1 - pick.node])
+        size = self.policy.get_endpoint(endpoint).page
+        asked = {"hashtag": tag, "span": pick.since, "limit": str(size), **self._care}
+
+        def ask(part: int, cursor: str | None) -> Request:
+            below = cursor or str(SNOWFLAKES.make_first(end))
+            return Request((pick.n, part), endpoint, {**asked, "max_id": below}, size)
+
+        outcome = yield from read_slice(pick, self.slices.pages, ask)
+        if self.signed_in and not outcome.posts and outcome.missing is None:
+            reply = yield Request((pick.n, RequestPart.SECOND_LIST), self.home + INSTANCE, {}, 1)
+            outcome = replace(outcome, missing=Reason.TEMPORARY) if reply.kind in PUT_OFF else outcome
+        return {pick.n: outcome}
 
     def _read_account(self, pick: Pick, who: Who) -> Conversation:
         return self._probe(pick, who) if pick.act == Act.PROBE else self._read_user(pick, who)
@@ -247,6 +282,12 @@ def find_hashtag(query: str) -> str:
     if is_plain(query):
         return ""
     return query[1:] if ENTITIES.mark(fold(query)) else re.sub(r"\W+", "", query)
+
+
+def find_captured(query: str) -> str | None:
+    """Return the hashtag, with its sign, whose timeline has the posts of a query; None where there is none."""
+    tag = f"#{find_hashtag(query)}"
+    return tag if ENTITIES.mark(fold(tag)) else None
 
 
 def is_plain(query: str) -> bool:

@@ -7,15 +7,16 @@ from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
 from socialcrawl.engine.model import Grant, Page, Reason, Reply, ReplyKind, Request, Who
+from socialcrawl.engine.time_spans import parse_span
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.platforms.headers import parse_date, parse_pause
 from socialcrawl.platforms.http_client import HttpAnswer, HttpClient, bound_memory
 from socialcrawl.platforms.json_reader import decode_json, name_empty, parse_unix_time
 from socialcrawl.platforms.mastodon import account_names, classify
 from socialcrawl.platforms.mastodon.instance_rules import read_about
-from socialcrawl.platforms.mastodon.parse import PageParser
+from socialcrawl.platforms.mastodon.parse import PageParser, UnreadableSlicesError, check_feeds
 from socialcrawl.platforms.mastodon.profiles import shows_opted_out
-from socialcrawl.platforms.mastodon.source import FOLLOWING, LOOK_UP, NO_INSTANCE, SEARCH, STATUSES
+from socialcrawl.platforms.mastodon.source import FOLLOWING, INSTANCE, LOOK_UP, NO_INSTANCE, SEARCH, STATUSES
 from socialcrawl.platforms.server_info import InstanceRules
 from socialcrawl.platforms.unreachable_hosts import HostReachability
 from socialcrawl.system.loopback import is_loopback
@@ -27,7 +28,9 @@ OURS = (
     "end",
     "opt_outs",
     "probe",
+    "span",
 )  # parameters that no server is asked for, except for the `acct` of a look-up
+NO_TAG = {"error": "Record not found"}  # what is answered where nobody has ever used a hashtag, as documented
 LINK = re.compile(r"<([^<>]*)>([^<]*)")
 NEXT = re.compile(r";\s*rel\s*=\s*(?:\"(?:[^\"]*\s)?next(?:\s[^\"]*)?\"|next(?=[\s;,]|$))", re.IGNORECASE)
 
@@ -125,6 +128,10 @@ class MastodonWire:
         path = request.endpoint.removeprefix(host)
         asked = classify.RequestContext(host == self.home, token, "acct" in request.params, path == LOOK_UP)
         sense = classify.classify(came.status, body, known, clock, asked)
+        if came.status == 404 and body == NO_TAG and "hashtag" in request.params:
+            sense, body = classify.Classification(ReplyKind.OK), []
+        if path == INSTANCE and sense.kind in (ReplyKind.INVALID, ReplyKind.MISSING):  # it tells nothing of itself
+            sense, body = classify.Classification(ReplyKind.OK), {}
         # Without the server's clock, a reset is read by ours.
         at = clock if came.status == 429 else date
         kept = came.make_archived() if self.whole else None
@@ -132,6 +139,8 @@ class MastodonWire:
         bare = Reply(sense.kind, came.at, None, None, 0, came.status, at, known, why, kept, after)
         if sense.missing == NO_INSTANCE and path in (LOOK_UP, STATUSES):
             return replace(bare, rows=Page(), cursor=NO_INSTANCE)
+        if sense.kind == ReplyKind.MISSING and "span" in request.params:  # another slice is not shown either
+            return replace(bare, kind=ReplyKind.INVALID)
         if sense.kind == ReplyKind.MISSING:
             return replace(bare, rows=_make_missing_page(request, host, sense.missing))
         return self._read(request, came, body, bare) if sense.kind == ReplyKind.OK else bare
@@ -140,6 +149,8 @@ class MastodonWire:
         """Return the reply with its rows and cursor."""
         try:
             page, cursor = self._parse_page(request, came, body)
+        except UnreadableSlicesError as error:
+            return replace(bare, kind=ReplyKind.INVALID, why=str(error))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             why = f"the server's JSON is not what Mastodon sends ({type(error).__name__}: {error})"
             return replace(bare, kind=ReplyKind.LOST, why=redact(why))
@@ -157,11 +168,17 @@ class MastodonWire:
         reader = PageParser(host, self.hits, self.keep, heeded, begin, end, since, params.get("probe", ""))
         if path == LOOK_UP:
             return reader.parse_profile(body)
+        if path == INSTANCE:
+            check_feeds(body)
+            return Page(), None
         if path == SEARCH:
             return reader.parse_found(body["statuses"]), _find_offset(params, len(body["statuses"]))
         next_page = find_next_page(came.headers.get("link"))
         if path == FOLLOWING:
             return reader.parse_follows(body), next_page
+        if "span" in params:
+            page, ends = reader.parse_slice(body, parse_span(params["span"])[0])
+            return page, None if ends else _check_next(next_page, params["max_id"])
         if "acct" not in params:
             return reader.parse_found(body), next_page
         return reader.parse_timeline(body, params["acct"]), None if reader.is_over(body) else next_page
@@ -193,6 +210,17 @@ def _make_missing_page(request: Request, host: str, reason: str | None = None) -
         return Page()
     name = account_names.complete_name(request.params["acct"], host)
     return Page(missing=[(Who(name, name), why)])
+
+
+def _check_next(cursor: str | None, before: str) -> str | None:
+    """Return the `max_id` of the next page of a slice.
+
+    Raises:
+        ValueError: it leads to newer posts than the `max_id` of this one, `before`: the server ignores that.
+    """
+    if cursor is not None and int(cursor) > int(before):
+        raise ValueError("the next page is a newer one")
+    return cursor
 
 
 def _find_offset(params: Mapping[str, str], came: int) -> str | None:

@@ -389,6 +389,7 @@ def test_hashtags_are_found_newest_first_and_always_lead_on():
     assert len(call.get("/api/v1/timelines/tag/late", **{"any[]": "rust"}, limit=40)) == 40
     assert call.get("/api/v1/timelines/tag/late", **{"all[]": "rust"}) == []
     assert call.get("/api/v1/timelines/tag/late", **{"none[]": "late"}) == []
+    assert call.get("/api/v1/timelines/tag/late", only_media="true") == []
     assert call.get("/api/v1/timelines/tag/late", remote="true") == []
     assert len(call.get("/api/v1/timelines/tag/late", local="true")) == 1
 
@@ -641,3 +642,32 @@ def test_a_real_file_is_served_as_it_was_written():
     counts = Counter(posts.authors)
     some = [author for author, n in sorted(counts.items()) if re.fullmatch(r"[a-z0-9_]{1,15}", author) and 20 < n < 400]
     assert_served_as_written(posts, some[::40])
+
+
+def test_four_hashtags_of_a_kind_count_and_the_next_page_is_not_told_which():
+    rows = [("ann", START + i, f"note {i} #t{i}", ()) for i in range(6)]
+    call = caller(posts_of(rows))
+
+    def tagged(tag, name, *tags):
+        query = "&".join(f"{name}[]={one}" for one in tags)
+        return [one["tags"][0]["name"] for one in call.get(f"/api/v1/timelines/tag/{tag}?{query}")]
+
+    assert tagged("t0", "any", "t1", "t2", "t3", "t4", "t5") == ["t3", "t2", "t1", "t0"]
+    assert tagged("t0", "any", "T0", "t1", "t0", "t5") == ["t5", "t1", "t0"]
+    assert tagged("t5", "none", "t0", "t1", "t2", "t3", "t5") == ["t5"]
+    assert tagged("t5", "all", "t5", "t5") == ["t5"]
+    told = call.told("/api/v1/timelines/tag/t0?any[]=t1&remote=false&local=false&limit=1")
+    assert linked(told)["next"].partition("?")[2].split("&")[:2] == ["limit=1", "local=false"]
+    assert "any" not in linked(told)["next"]
+
+
+@pytest.mark.parametrize(("access", "strangers", "users"), [("authenticated", 422, 1), ("disabled", 422, 0)])
+def test_hashtags_are_shown_to_whom_the_instance_allows(access, strangers, users):
+    call = caller(posts_of([("ann", START, "note #rust", ())]), hashtag_feeds=access)
+    assert len(call.get("/api/v1/timelines/tag/rust")) == users
+    access_told = call.get("/api/v2/instance")["configuration"]["timelines_access"]
+    assert access_told["hashtag_feeds"] == {"local": access, "remote": access}
+    assert access_told["live_feeds"] == {"local": "public", "remote": "public"}
+    stranger = Caller(call.service)
+    told = stranger.told("/api/v1/timelines/tag/rust")
+    assert (told.status, json.loads(told.body)) == (strangers, {"error": "This method requires an authenticated user"})
