@@ -29,9 +29,9 @@ ends the capture anywhere in a part, and the report estimates how many posts all
 a share of these. Intervals are divided by the true number, so their width is relative to it. Bursty: the standard
 deviation of the posts of a part is larger than their mean. The last rows are the words whose intervals miss most often.
 
-Designs that were tried, on other words of the same corpora and other generated volumes: 1,600 captures of each, budgets
-of 20 to 90 % in steps of 5. The constants of the estimate were chosen there. "All runs" has 45 cells of a corpus and a
-budget, "rows" the 249 cells with 60 intervals or more.
+Designs that were tried, on another draw of words (9 of the 160 are the same) and of generated volumes: 1,600 captures
+of each corpus, budgets of 20 to 90 % in steps of 5. The constants of the estimate were chosen there. "All runs" has 45
+cells of a corpus and a budget, "rows" the 249 cells with 60 intervals or more.
 
 | design | all runs: lowest, highest, mean | rows below 90 % | median width |
 |---|---|---|---|
@@ -48,7 +48,8 @@ budget, "rows" the 249 cells with 60 intervals or more.
 | the same, wider near both limits, withheld where vague: the one in use | 92%, 99%, 98% | 4, at least 89% | 0.52 |
 
 The limits matter as much as the distribution. With a budget of 20 % of the posts, 16 parts of 64 are read only where
-these have few posts, so the intervals shown are those of unlucky runs. More parts move that to larger budgets."""
+these have few posts, so the intervals shown are those of unlucky runs. More parts move that to larger budgets. With a budget of 15 %, the
+design in use showed an interval in 34 of these 4,800 captures; 23 of them hold the truth."""
 RUNS = 1_280
 KEPT = 1_000
 BUDGETS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # of all posts

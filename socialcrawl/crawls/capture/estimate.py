@@ -11,8 +11,9 @@ with many posts would be missing more often. Two things make such an interval to
 - A budget in posts reads LEAST parts early only if they have few posts, and leaves REST parts late only if it read
   those with many: near both limits the interval is widened, by NEAR_LEAST and NEAR_REST.
 
-`make coverage ONLY=captures` measures this (benchmarks/coverage/README.md, "Volumes of captures"): for words of real
-posts and budgets of 20 to 90 % of the posts, at least 90 of 100 intervals hold the truth.
+`make coverage ONLY=captures` measures this (docs/explanation/coverage.md, "Volumes of captures"; a small version is a
+test, test_captures_coverage). With 64 parts, for words of two corpora of real posts and for generated volumes, at least
+91 of 100 intervals shown hold the truth at each budget of 20 to 90 % of all posts.
 """
 
 from dataclasses import dataclass
