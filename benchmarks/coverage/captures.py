@@ -48,8 +48,8 @@ cells of a corpus and a budget, "rows" the 249 cells with 60 intervals or more.
 | the same, wider near both limits, withheld where vague: the one in use | 92%, 99%, 98% | 4, at least 89% | 0.52 |
 
 The limits matter as much as the distribution. With a budget of 20 % of the posts, 16 parts of 64 are read only where
-these have few posts, so the intervals shown are those of unlucky runs. More parts move that to larger budgets. With a budget of 15 %, the
-design in use showed an interval in 34 of these 4,800 captures; 23 of them hold the truth."""
+these have few posts, so the intervals shown are those of unlucky runs. More parts move that to larger budgets. With a
+budget of 15 %, the design in use showed an interval in 34 of these 4,800 captures; 23 of them hold the truth."""
 RUNS = 1_280
 KEPT = 1_000
 BUDGETS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # of all posts

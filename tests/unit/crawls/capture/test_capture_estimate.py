@@ -34,8 +34,8 @@ def predict(whole, partial, parts):
     return total, max(sum(whole) + posts, total - spread), sum(counted) + rest * exp(spread / rest)
 
 
-PARTS = st.lists(st.integers(0, 2_000), min_size=1, max_size=90)
-ENOUGH = st.lists(st.one_of(st.integers(1, 500), st.integers(0, 5)), min_size=24, max_size=90)
+PARTS = st.lists(st.integers(0, 2_000), min_size=1, max_size=60)
+ENOUGH = st.lists(st.one_of(st.integers(1, 500), st.integers(0, 5)), min_size=16, max_size=40)
 PARTIAL = st.one_of(st.just(NONE), st.tuples(st.integers(1, 500).map(float), st.floats(0.01, 1.0)))
 
 
