@@ -123,14 +123,24 @@ def say_steering(interval, at):
     return f"{percent} % of {shown}"
 
 
-WALKS, TEMPLATES, REFRESH, COSTS, STEERING = SECTIONS = (
+def say_captures(row, at):
+    """The coverage, unless too few intervals were shown, and the share of captures that showed one."""
+    alone = row in {graph for section, graph, *_ in read_tables(PAGE) if section == CAPTURES}
+    percent, shown, runs = read_counts(CAPTURES, row if alone else ALL, "all runs" if alone else row, at)[0]
+    return (f"{percent} % " if shown >= 20 else "") + f"({round(100 * shown / runs)} %)"
+
+
+WALKS, TEMPLATES, REFRESH, COSTS, STEERING, CAPTURES = SECTIONS = (
     "Samples and audits by walks",
     "Samples and audits with the settings of `init`, and repeated looks",
     "Refreshes of old datasets",
     "Requests and posts that the rest of a crawl takes",
     "What steering gains",
+    "Volumes of captures",
 )
-SAYING = dict(zip(SECTIONS, (say_walks, say_templates, say_refresh, say_costs, say_steering), strict=True))
+SAYING = dict(
+    zip(SECTIONS, (say_walks, say_templates, say_refresh, say_costs, say_steering, say_captures), strict=True)
+)
 
 
 @pytest.mark.parametrize("section", SECTIONS)

@@ -4,12 +4,20 @@ With order = "even" the parts of the span are read in an order drawn at random, 
 random sample of all. The posts of the others are predicted by their mean, with an interval by Student's t (Cochran,
 Sampling Techniques, 3rd edition, sections 2.6 and 2.13: the total of a finite population). Where a budget ends a
 capture in the middle of a part, that part counts too, with its posts in proportion to the time read: without it, parts
-with many posts would be missing more often. As posts come in bursts, intervals of t are too narrow: they are widened by
-WIDER.
+with many posts would be missing more often. Two things make such an interval too narrow:
+
+- Posts come in bursts, so the truth is more often far above the estimate than below: the upper end is that of an
+  interval on a logarithmic scale.
+- A budget in posts reads LEAST parts early only if they have few posts, and leaves REST parts late only if it read
+  those with many: near both limits the interval is widened, by NEAR_LEAST and NEAR_REST.
+
+`make coverage ONLY=captures` measures this (docs/explanation/coverage.md, "Volumes of captures"; a small version is a
+test, test_captures_coverage). With 64 parts, for words of two corpora of real posts and for generated volumes, at least
+91 of 100 intervals shown hold the truth at each budget of 20 to 90 % of all posts.
 """
 
 from dataclasses import dataclass
-from math import sqrt
+from math import exp, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +27,8 @@ from socialcrawl.forecast.intervals import CONFIDENCE, find_quantile
 LEAST = 16  # parts that were read, at least, for an estimate
 FILLED = 8  # of them with posts
 REST = 8  # parts that are left, at least: of fewer, each one matters too much
-WIDER = 1.2
+NEAR_LEAST, NEAR_REST = 0.5, 0.2  # by how much the interval is wider where LEAST parts were read, or REST are left
+VAGUE = 2.0  # of an interval that reaches further, in posts that are probably left, nothing is shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +46,7 @@ class VolumeEstimate:
 
 
 def estimate_volume(whole: NDArray[np.float64], partial: tuple[float, float], parts: int) -> VolumeEstimate | None:
-    """Return how many posts all parts have together; None where too few were read, or too few are left.
+    """Return how many posts all parts have together; None where too few were read, too few are left, or all is vague.
 
     Args:
         whole: float64[n], the posts of the parts that were read to the end.
@@ -50,7 +59,10 @@ def estimate_volume(whole: NDArray[np.float64], partial: tuple[float, float], pa
     n, left = len(counted), parts - len(counted)
     if n < LEAST or left < REST or np.count_nonzero(counted) < FILLED:
         return None
-    read = float(whole.sum()) + posts
-    value = float(counted.sum() + left * counted.mean())
-    spread = WIDER * find_quantile(n - 1, CONFIDENCE) * float(counted.std(ddof=1)) * sqrt(left * parts / n)
-    return VolumeEstimate(max(read, value), max(read, value - spread), value + spread)
+    read, known, rest = float(whole.sum()) + posts, float(counted.sum()), left * float(counted.mean())
+    wider = 1.0 + NEAR_LEAST * (LEAST / n) ** 2 + NEAR_REST * (REST / left) ** 2
+    spread = wider * find_quantile(n - 1, CONFIDENCE) * float(counted.std(ddof=1)) * sqrt(left * parts / n)
+    if spread > VAGUE * rest:
+        return None
+    low, high = known + rest - spread, known + rest * exp(spread / rest)
+    return VolumeEstimate(known + rest, max(read, low), high)

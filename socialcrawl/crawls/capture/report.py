@@ -84,7 +84,7 @@ def report_capture(traces: CampaignTraces, campaign: StoredCampaign) -> CaptureR
         _compute_share(crawl) if begun else 0.0,
         coverage,
         sum(one.posts for one in coverage),
-        _estimate_total(crawl) if begun and crawl.rules.order == EVEN else None,
+        estimate_total(crawl) if begun and crawl.rules.order == EVEN else None,
     )
 
 
@@ -97,6 +97,28 @@ def merge_spans(spans: Iterable[Span]) -> list[Span]:
         else:
             found.append((begin, end))
     return found
+
+
+def estimate_total(crawl: Capture) -> VolumeEstimate | None:
+    """Return how many posts the span has that it began with; None where that cannot be told."""
+    if crawl.failed:
+        return None
+    parts, queries = crawl.parts, len(crawl.queries)
+    posts, read, left = np.zeros(parts), np.zeros(parts), np.zeros(parts)
+    for one in crawl.read:
+        if one.whole.part < parts:
+            posts[one.whole.part] += one.posts
+            read[one.whole.part] += one.end - one.begin
+    for slice_ in crawl.pending.values():
+        if slice_.part < parts:
+            left[slice_.part] += slice_.end - slice_.begin
+    begun = np.flatnonzero((read > 0) & (left > 0))
+    if len(begun) > 1 or queries == 0:  # with a batch of several slices: which of them were begun is not by chance
+        return None
+    partial = (0.0, 0.0)
+    if len(begun):
+        partial = (float(posts[begun[0]]), float(read[begun[0]] / (read[begun[0]] + left[begun[0]])))
+    return estimate_volume(posts[(read > 0) & (left == 0)], partial, parts)
 
 
 def _read_coverage(crawl: Capture, query: Node, text: str) -> QueryCoverage:
@@ -118,25 +140,3 @@ def _compute_share(crawl: Capture) -> float:
     left = sum(one.end - one.begin for one in crawl.pending.values())
     left += sum(one.end - one.begin for one, _ in crawl.failed)
     return max(0.0, 1.0 - left / (whole * len(crawl.queries)))
-
-
-def _estimate_total(crawl: Capture) -> VolumeEstimate | None:
-    """Return how many posts the span has that it began with; None where that cannot be told."""
-    if crawl.failed:
-        return None
-    parts, queries = crawl.parts, len(crawl.queries)
-    posts, read, left = np.zeros(parts), np.zeros(parts), np.zeros(parts)
-    for one in crawl.read:
-        if one.whole.part < parts:
-            posts[one.whole.part] += one.posts
-            read[one.whole.part] += one.end - one.begin
-    for slice_ in crawl.pending.values():
-        if slice_.part < parts:
-            left[slice_.part] += slice_.end - slice_.begin
-    begun = np.flatnonzero((read > 0) & (left > 0))
-    if len(begun) > 1 or queries == 0:  # with a batch of several slices: which of them were begun is not by chance
-        return None
-    partial = (0.0, 0.0)
-    if len(begun):
-        partial = (float(posts[begun[0]]), float(read[begun[0]] / (read[begun[0]] + left[begun[0]])))
-    return estimate_volume(posts[(read > 0) & (left == 0)], partial, parts)
