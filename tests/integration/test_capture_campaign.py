@@ -172,7 +172,7 @@ def test_authors_are_bought_on_request_only(mock, tmp_path):
         ({"seeds": {"usernames": ["ann"]}}, '[seeds] has no effect where kind = "capture"'),
         ({"topic": {"keywords": [TOPIC], "from": "2026-01-01"}}, "write from and until under [capture] instead"),
         (
-            {"source": {"platform": "web"}},
+            {"source": {"platform": "web", "contact": "mailto:me@example.org"}},
             'by time yet, which kind = "capture" needs',
         ),
     ],
