@@ -385,6 +385,6 @@ def _list_marks(answers: Mapping[int, Answer]) -> list[str]:
 
     A page that was asked for twice, for its authors first, is complete as far as both answers are.
     """
-    before = {part - RequestPart.AUTHORS: one.mark for part, one in answers.items() if part >= RequestPart.AUTHORS}
+    before = {part - RequestPart.AUTHORS: one.mark for part, one in answers.items() if RequestPart.is_authors(part)}
     pages = {part: one.mark for part, one in answers.items() if one.mark and part < RequestPart.FAR_SECOND_LIST}
     return [max(mark, before.get(part, "")) for part, mark in pages.items()]
