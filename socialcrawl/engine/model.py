@@ -159,6 +159,11 @@ class RequestPart:
     AUTHOR_PROFILES = 4_000_000  # Bluesky: the profiles of these authors, or of those whose posts an account reposted
     REPEATED_PAGE = 5_000_000  # Bluesky: page 0 of a timeline again, where the first request told of authors only
 
+    @classmethod
+    def is_authors(cls, part: int) -> bool:
+        """Return whether a request told only who wrote the posts of a page of a search."""
+        return cls.AUTHORS <= part < cls.AUTHOR_PROFILES
+
 
 def format_time(at: float) -> str:
     """Return the instant `at` (Unix seconds) as the store writes it: ISO 8601, UTC, microseconds."""

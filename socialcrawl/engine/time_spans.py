@@ -1,5 +1,7 @@
 """Spans of time as picks write them: intervals of ISO 8601. Pure."""
 
+from math import floor
+
 from socialcrawl.engine.model import format_time, parse_time
 
 
@@ -16,3 +18,8 @@ def parse_span(text: str) -> tuple[float, float]:
     """
     begin, end = text.split("/")
     return parse_time(begin), parse_time(end)
+
+
+def find_next_second(at: float) -> float:
+    """Return the first whole second after an instant (Unix seconds)."""
+    return floor(at) + 1.0

@@ -74,6 +74,9 @@ class MockSettings:
         home: the Mastodon instance of accounts that name none.
         passwords: who may sign in to Bluesky: app password by handle; None lets everybody in.
         closed_search: whether Bluesky's search refuses who is not signed in.
+        closed_cursors: whether it refuses cursors to those, and answers with one page.
+        search_depth: how many posts of a search cursors reach on Bluesky.
+        search_v2: whether Bluesky's searchPostsV2 is enabled; else it answers 400.
         noindex: the share of accounts that want to be in no index: on Mastodon by `noindex`, on Bluesky by the label
             !no-unauthenticated; 0..1.
         nobot: the share of those that say #nobot in their profile on Mastodon and Bluesky; 0..1.
@@ -119,6 +122,9 @@ class MockSettings:
     home: str = "home.example"
     passwords: Mapping[str, str] | None = field(default=None, repr=False)
     closed_search: bool = False
+    closed_cursors: bool = False
+    search_depth: int = 10_000
+    search_v2: bool = False
     noindex: float = 0.0
     nobot: float = 0.0
     hashtag_feeds: str = "public"

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
-from math import ceil
 
-from socialcrawl.engine.model import Outcome, Pick, Reason, Reply, Request, format_time, parse_time
-from socialcrawl.engine.time_spans import parse_span
+from socialcrawl.engine.model import Outcome, Pick, Reason, Reply, ReplyKind, Request, format_time, parse_time
+from socialcrawl.engine.time_spans import find_next_second, parse_span
 from socialcrawl.platforms.marks import make_sort_key
 from socialcrawl.platforms.node_reading import Reading
 
@@ -29,6 +28,14 @@ class SlicePlan:
 
 BY_DEFAULT = SlicePlan()
 
+Read = Callable[[Request], Generator[Request, Reply, Reply]]
+"""Sends the request for a page, with what else has to be sent for it, and returns the reply."""
+
+
+def send(request: Request) -> Generator[Request, Reply, Reply]:
+    """Return the reply to a request for a page that one answer tells all of."""
+    return (yield request)
+
 
 class SliceReading(Reading):
     """The pages of a slice of time, newest posts first; `mark` is when the oldest post so far was written."""
@@ -41,6 +48,8 @@ class SliceReading(Reading):
         """Add a page; False if there is nothing more to ask."""
         before, self.mark = self.mark, ""
         more = super().take(reply)
+        if reply.kind == ReplyKind.INVALID:  # a page that was to come is lacking
+            self.missing = Reason.TEMPORARY
         self.mark = min((mark for mark in (before, self.mark) if mark), key=make_sort_key, default="")
         return more
 
@@ -54,29 +63,33 @@ class SliceReading(Reading):
         return replace(self.make_search_outcome(), missing=missing, mark=mark)
 
 
-def read_slice(pick: Pick, pages: int, ask: Callable[[int, str | None], Request]) -> Generator[Request, Reply, Outcome]:
+def read_slice(
+    pick: Pick, pages: int, ask: Callable[[int, str | None], Request], read: Read = send
+) -> Generator[Request, Reply, Outcome]:
     """Return the outcome of a slice, whose pages come newest first.
 
-    If the slice has more pages than a pick may read, or one fails, what was read so far is complete from the second
-    after the oldest post on, and the rest is left to other slices. A second is read on, however many posts it has.
+    If the slice has more pages than a pick may read, or one cannot be had, what was read so far is complete from the
+    second after the oldest post on, and the rest is left to other slices. A second is read on, however many posts it
+    has: others of the same second may be on the next page.
 
     Args:
         pick: the slice.
         pages: how many pages a pick may read.
         ask: returns the request for a page by its number, from 1, and the cursor.
+        read: sends that request, where it takes more than one to read a page.
     """
     begin, end = parse_span(pick.since)
     reading, cursor, part = SliceReading(pick), None, 0
     while True:
         part += 1
-        reply = yield ask(part, cursor)
+        reply = yield from read(ask(part, cursor))
         if reading.is_expired(reply, cursor):
             cursor = None
             continue
         more = reading.take(reply) and reply.cursor is not None
         cursor = reply.cursor
-        rest = float(ceil(parse_time(reading.mark))) if reading.mark else end
-        cut = part >= pages if more else reading.missing == Reason.TEMPORARY
+        rest = find_next_second(parse_time(reading.mark)) if reading.mark else end
+        cut = part >= pages if more else reading.missing is not None
         if cut and begin < rest < end:
             return reading.make_slice_outcome(rest)
         if not more:

@@ -1,6 +1,6 @@
 """What a capture has read, for people: complete spans of time, what is left, how many posts there may be."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -8,11 +8,17 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from socialcrawl.crawls.capture.report import CaptureReport, QueryCoverage
+from socialcrawl.engine.model import Reason
 from socialcrawl.render.console import Text
 from socialcrawl.text.wording import round_up
 
 LISTED = 5  # spans that are shown of each kind
 LONG = 60  # characters of a query that are shown
+WHY: Mapping[str, str] = {
+    Reason.PROTECTED: "the server does not let you search. Set a token under [source], see the page Platforms.",
+    Reason.TEMPORARY: "no usable answer came, however often it was tried.",
+}
+"""What the reasons of slices that could not be read mean."""
 
 
 def build_object(found: CaptureReport) -> dict[str, Any]:
@@ -28,6 +34,8 @@ def list_parts(found: CaptureReport) -> Iterator[RenderableType]:
         table.add_row(_shorten(one.query), f"{one.posts:,}", _list_spans(one.complete), _describe_rest(one))
     if found.span is not None:
         yield table
+    reasons = {why for one in found.queries for _, why in one.failed}
+    yield from (Text(f"{why}: {WHY[why]}") for why in sorted(reasons & WHY.keys()))
 
 
 def _describe(found: CaptureReport) -> Iterator[str]:

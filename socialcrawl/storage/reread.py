@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from socialcrawl.engine.model import ANSWERED, USEFUL, ReplyKind
+from socialcrawl.engine.model import ANSWERED, USEFUL, ReplyKind, RequestPart
 from socialcrawl.graph.recount import Recount
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.storage.answer_packing import StoredPage, parse_page
@@ -90,7 +90,8 @@ class PickReadings:
     ) -> tuple[dict[int, Recount], set[int]]:
         """Return the sums of each pick, and the picks of which the ledger does not know all posts."""
         # A page that was asked for twice, as the first answer was forgotten, counts once: as it came last.
-        latest = {(row.n, row.part): page for row, page in pages}
+        # One that told of authors only counts not at all: some of them may have opted out.
+        latest = {(row.n, row.part): page for row, page in pages if not RequestPart.is_authors(row.part)}
         sums: dict[int, Recount] = {}
         for (n, part), page in latest.items():
             if page is not None:

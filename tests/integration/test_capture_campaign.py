@@ -172,8 +172,8 @@ def test_authors_are_bought_on_request_only(mock, tmp_path):
         ({"seeds": {"usernames": ["ann"]}}, '[seeds] has no effect where kind = "capture"'),
         ({"topic": {"keywords": [TOPIC], "from": "2026-01-01"}}, "write from and until under [capture] instead"),
         (
-            {"source": {"platform": "bluesky"}},
-            'There is no search of Bluesky by time yet, which kind = "capture"',
+            {"source": {"platform": "web", "contact": "mailto:me@example.org"}},
+            'by time yet, which kind = "capture" needs',
         ),
     ],
 )

@@ -368,3 +368,26 @@ def test_a_file_of_another_town_is_served_alike(tmp_path):
         "again, from 🐢",
     )
     assert NOW > second(item.reason.indexed_at) == 1_600_000_000
+
+
+def test_the_client_searches_within_times_page_by_page_and_finds_version_2_only_where_it_is_enabled():
+    sky = Sky(search_depth=40, search_v2=True)
+    since, until = "2023-11-14T22:23:20Z", "2023-11-14T23:00:20Z"
+    with serving(sky) as url, serving(Sky()) as without:
+        client, other = client_of(url), client_of(without)
+        client.login("bob.mock.social", "app-password")
+        search = client.app.bsky.feed.search_posts
+        found = paged(search, "posts", q="rust", sort="latest", since=since, until=until, limit=20)
+        later = paged(search, "posts", q="rust", sort="latest", limit=20)
+        newer = paged(
+            client.app.bsky.feed.search_posts_v2, "posts", query="rust", all_time=True, sort="recent", limit=20
+        )
+        with pytest.raises(BadRequestError) as refused:
+            other.app.bsky.feed.search_posts_v2({"query": "rust"})
+        client.request.close()
+        other.request.close()
+    times = [second(post.record.created_at) for post in found]
+    wanted = [row.at for row in reversed(ROWS) if "rust" in row.text and second(since) <= row.at < second(until)]
+    assert times == wanted
+    assert len(later) == len(newer) == 40
+    assert refused.value.response.content.message == "Search v2 is not enabled"

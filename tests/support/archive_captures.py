@@ -13,6 +13,15 @@ ARCHIVE = "/2/tweets/search/all"
 K, D = 40, 0.6
 
 
+def write_bluesky_policy(page=10):
+    """The table of Bluesky's limits with small pages of its search."""
+    text, name = (find_folder("config") / "bluesky.toml").read_text("utf-8"), "app.bsky.feed.searchPosts"
+    begin = text.index(f'[endpoints."/xrpc/{name}"]')
+    file = scratch() / "bluesky.toml"
+    file.write_text(text[:begin] + text[begin:].replace("page = 100", f"page = {page}", 1))
+    return str(file)
+
+
 def write_policy(page=10):
     """A table of X's limits with small pages, and without the second between two searches of the archive."""
     text = (find_folder("config") / "x.toml").read_text("utf-8")
@@ -48,6 +57,12 @@ def capturing(url, place, **more):
         "limits": {"k": K, "d": D, "pause": 0.01, "longest_pause": 0.04, "give_up": 0.5},
         **more,
     }
+
+
+def capturing_on_bluesky(url, place, *, source=None, **more):
+    """The settings of the same capture on Bluesky."""
+    given = {"platform": "bluesky", "base_url": url, "policy": write_bluesky_policy(), "timeout": 60.0}
+    return {**capturing(url, place, **more), "source": {**given, **(source or {})}}
 
 
 def list_matches(begin=None, end=None):

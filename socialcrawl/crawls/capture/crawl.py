@@ -9,7 +9,6 @@ the only methods that do.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
-from math import ceil
 from typing import NamedTuple
 
 from socialcrawl.crawls.capture.rules import LAG, ROUNDING, CaptureRules
@@ -24,7 +23,7 @@ from socialcrawl.crawls.capture.slices import (
 from socialcrawl.crawls.seeds import TRIES, Seeds
 from socialcrawl.engine.model import Act, Node, Outcome, Pick, Reason, Stop, StopKind, Unavailable, Wait, parse_time
 from socialcrawl.engine.protocols import Batch, History, skip_known
-from socialcrawl.engine.time_spans import parse_span
+from socialcrawl.engine.time_spans import find_next_second, parse_span
 from socialcrawl.text.wording import pluralize
 
 COLUMNS = ("until",)
@@ -156,7 +155,7 @@ class Capture:
         """
         begin, end = parse_span(pick.since)
         found = self.pending.get((pick.node, begin, end)) or TimeSlice(pick.node, begin, end, self.parts + pick.n)
-        rest = float(ceil(oldest))
+        rest = find_next_second(oldest)
         if begin < rest < end:
             self.pending.pop(found.key, None)
             self.read.append(ReadSpan(found, rest, posts, pick.n))

@@ -45,6 +45,7 @@ def refuse_gone(fate: int, sentence: str) -> RefusalError | None:
 
 AUTH_MISSING = RefusalError("AuthMissing", "Authentication Required", 401)
 NOT_SERVED = RefusalError("MethodNotImplemented", "Method Not Implemented", 501)
+CURSOR_CLOSED = RefusalError("Forbidden", "Request forbidden by administrative rules.", 403)
 TOO_MANY = RefusalError("RateLimitExceeded", "Rate Limit Exceeded", 429)
 SEARCH_CLOSED = MockResponse(403, _FORBIDDEN, content_type="text/html")
 

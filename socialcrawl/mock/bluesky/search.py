@@ -1,7 +1,7 @@
 """Search for posts, over all of the world, newest first: its parameters and the filters that may stand in its query."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, reduce
 from urllib.parse import urlsplit
 
@@ -89,7 +89,14 @@ class PostFinder:
         return reduce(np.intersect1d if every else np.union1d, [self._index.find(needle) for needle in sorted(needles)])
 
 
-_SORTS = ("top", "latest")
+DEPTH = 10_000  # posts of a search that cursors reach
+_SORTS, _SORTS_V2 = ("top", "latest"), ("top", "recent")
+_FILTERS_V2 = {
+    "authors": "author", "mentions": "mentions", "domains": "domain", "urls": "url", "hashtags": "tag",
+    "languages": "lang",
+}  # fmt: skip
+"""What searchPosts calls a filter of searchPostsV2."""
+_RECENT = 7 * 86_400.0  # seconds before the newest post that searchPostsV2 reaches without allTime: a guess
 _EVERYTHING = "*"  # a query without words: search cannot be asked without any
 # Outside quotes only: what is quoted is matched first and stays.
 _FILTER = re.compile(
@@ -127,15 +134,17 @@ class _Wanted:
 
 
 class BlueskySearchEndpoint:
-    """The endpoint app.bsky.feed.searchPosts.
+    """The endpoints app.bsky.feed.searchPosts and searchPostsV2.
 
     Args:
         world: the posts; those of missing accounts are not found.
         names: how accounts are called.
         changes: what became of them.
+        depth: how many posts of a search cursors reach.
     """
 
-    def __init__(self, world: World, names: BlueskyNames, changes: WorldChanges) -> None:
+    def __init__(self, world: World, names: BlueskyNames, changes: WorldChanges, depth: int = DEPTH) -> None:
+        self._depth = depth
         self._world, self._names, self._changes = world, names, changes
         self._finder = PostFinder(world)
 
@@ -144,8 +153,33 @@ class BlueskySearchEndpoint:
         q, size = require(asked, "q"), read_limit(asked, 25)
         if (asked.one("sort") or "latest") not in _SORTS:
             raise make_refusal(f"Error: sort must be one of ({'|'.join(_SORTS)})")
-        found = self._find_posts(asked, q)
-        part, cursor = cut_page(asked, self._changes, f"search {q}", size=size, n=len(found))
+        return self._show_page(asked, views, f"search {q}", self._find_posts(asked, q), size)
+
+    def search_posts_v2(self, asked: MockRequest, views: BlueskyViews) -> MockResponse:
+        """Return a page of searchPostsV2: of each filter one value suffices; `recent` is the order in time."""
+        q, size = asked.one("query") or "", read_limit(asked, 25)
+        given = {name: [value for key, value in asked.query if key == name] for name in _FILTERS_V2}
+        if not q and not any(given.values()):
+            raise make_refusal("A query or at least one filter is required")
+        if (asked.one("sort") or "top") not in _SORTS_V2:
+            raise make_refusal(f"Error: sort must be one of ({'|'.join(_SORTS_V2)})")
+        times = [(name, value) for name, value in asked.query if name in ("since", "until")]
+        found = self._find_posts(replace(asked, query=times), q)
+        if asked.one("allTime") != "true" and asked.one("since") is None and len(found):
+            created = self._world.created_at
+            found = found[created[found] >= float(created.max()) - _RECENT]
+        for name, values in given.items():
+            some = [
+                self._find_posts(replace(asked, query=[(_FILTERS_V2[name], value)]), _EVERYTHING) for value in values
+            ]
+            found = np.intersect1d(found, reduce(np.union1d, some)) if some else found
+        return self._show_page(asked, views, f"search v2 {q}", found, size)
+
+    def _show_page(
+        self, asked: MockRequest, views: BlueskyViews, place: str, found: NDArray[np.int64], size: int
+    ) -> MockResponse:
+        """Return a page of the posts at these positions, the last first; cursors reach the first `depth` of them."""
+        part, cursor = cut_page(asked, self._changes, place, size=size, n=min(len(found), self._depth))
         page = found[::-1][part].tolist()
         more = {"hitsTotal": len(found)} if cursor is None else {"cursor": cursor, "hitsTotal": len(found)}
         body = b'{"posts":' + views.posts(page) + b"," + orjson.dumps(more)[1:]

@@ -4,9 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 
 from socialcrawl.mock.bluesky.identifiers import BlueskyNames
-from socialcrawl.mock.bluesky.parameters import NOT_SERVED, SEARCH_CLOSED, TOO_MANY, RefusalError
+from socialcrawl.mock.bluesky.parameters import (
+    CURSOR_CLOSED,
+    NOT_SERVED,
+    SEARCH_CLOSED,
+    TOO_MANY,
+    RefusalError,
+    make_refusal,
+)
 from socialcrawl.mock.bluesky.profiles import FeedEndpoint, ProfileEndpoints
-from socialcrawl.mock.bluesky.search import BlueskySearchEndpoint
+from socialcrawl.mock.bluesky.search import DEPTH, BlueskySearchEndpoint
 from socialcrawl.mock.bluesky.sessions import (
     ACCESS,
     ACCESS_SECONDS,
@@ -28,7 +35,7 @@ SIGN_INS = ((30, 300.0), (300, 86_400.0))  # (at most, in how many seconds), per
 
 _CREATE = "com.atproto.server.createSession"
 _REFRESH = "com.atproto.server.refreshSession"
-_SEARCH = "app.bsky.feed.searchPosts"
+_SEARCH, _SEARCH_V2 = "app.bsky.feed.searchPosts", "app.bsky.feed.searchPostsV2"
 _XRPC = "/xrpc/"
 _REST = _XRPC + "*rest"
 _PUBLIC = Guest("public", "public")
@@ -44,6 +51,9 @@ class BlueskyService:
         changes: what becomes of accounts and cursors; None: nothing.
         secret: what signs tokens; None draws it.
         closed_search: whether search refuses who is not signed in, as the real one often does.
+        closed_cursors: whether it refuses cursors to those, as the real one does wherever it is open.
+        search_depth: how many posts of a search cursors reach; the rest is left out.
+        search_v2: whether searchPostsV2 is enabled.
         handle_domain: the part of every handle behind the username.
         passwords: who may sign in, see `Sessions`.
         access_seconds, refresh_seconds: for how long the tokens of a session hold.
@@ -62,6 +72,9 @@ class BlueskyService:
         changes: WorldChanges | None = None,
         secret: bytes | None = None,
         closed_search: bool = False,
+        closed_cursors: bool = False,
+        search_depth: int = DEPTH,
+        search_v2: bool = False,
         handle_domain: str = DOMAIN,
         passwords: Mapping[str, str] | None = None,
         access_seconds: int = ACCESS_SECONDS,
@@ -84,17 +97,20 @@ class BlueskyService:
             kind: BlueskyViews(world, self.names, changes, signed_in=kind == "user", nobot=nobot, labelled=labelled)
             for kind in (_PUBLIC.kind, "user")
         }
-        self._handlers = self._methods(world, changes)
+        self._closed_cursors, self._search_v2 = closed_cursors, search_v2
+        self._handlers = self._methods(world, changes, search_depth)
         world.warm()
 
-    def _methods(self, world: World, changes: WorldChanges) -> dict[str, tuple[str, Handler]]:
+    def _methods(self, world: World, changes: WorldChanges, depth: int) -> dict[str, tuple[str, Handler]]:
         people = ProfileEndpoints(world, self.names, changes)
+        posts = BlueskySearchEndpoint(world, self.names, changes, depth)
         return {
             "app.bsky.actor.getProfile": ("GET", people.profile),
             "app.bsky.actor.getProfiles": ("GET", people.profiles),
             "app.bsky.actor.searchActors": ("GET", people.search),
             "app.bsky.feed.getAuthorFeed": ("GET", FeedEndpoint(world, self.names, changes).author_feed),
-            _SEARCH: ("GET", BlueskySearchEndpoint(world, self.names, changes).search_posts),
+            _SEARCH: ("GET", posts.search_posts),
+            _SEARCH_V2: ("GET", posts.search_posts_v2),
             "app.bsky.graph.getFollows": ("GET", people.follows),
             "app.bsky.graph.getFollowers": ("GET", people.followers),
             "app.bsky.graph.getList": ("GET", people.members),
@@ -152,14 +168,23 @@ class BlueskyService:
         served = self._handlers.get(method)
         if served is None:
             return NOT_SERVED.make_response()
-        if method == _SEARCH and self._closed_search and guest.kind == _PUBLIC.kind:
-            return SEARCH_CLOSED
+        if method in (_SEARCH, _SEARCH_V2) and (refused := self._refuse_search(method, asked, guest)) is not None:
+            return refused
         views = self._views[guest.kind]
         views.renew()
         try:
             return served[1](asked, views)
         except RefusalError as refusal:
             return refusal.make_response()
+
+    def _refuse_search(self, method: str, asked: MockRequest, guest: Guest) -> MockResponse | None:
+        """Return why a search is not answered; None: it is."""
+        public, paged = guest.kind == _PUBLIC.kind, asked.one("cursor") is not None
+        if method == _SEARCH_V2:
+            if not self._search_v2:
+                return make_refusal("Search v2 is not enabled").make_response()
+            return CURSOR_CLOSED.make_response() if public and paged else None
+        return SEARCH_CLOSED if public and (self._closed_search or (paged and self._closed_cursors)) else None
 
 
 def _find_tightest(standing: Sequence[WindowState]) -> WindowState:

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from socialcrawl.engine.model import AccountRow, Mention, Page, PostRow, Reason, Who
+from socialcrawl.engine.model import AccountRow, Mention, Page, PostRow, Reason, Who, format_time
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.platforms.bluesky.opt_outs import has_opted_out, is_hidden, shows_opted_out
 from socialcrawl.platforms.bluesky.post_mentions import Named, find_quoted, find_replied, list_mentions, parse_who
@@ -357,6 +357,25 @@ def _find_written_at(written: Any, indexed: Any) -> datetime | None:
     """Return when a post was written: as its author's client says, but not later than the platform saw it."""
     instants = [at for at in (parse_moment(written), parse_moment(indexed)) if at is not None]
     return min(instants, default=None)
+
+
+def find_oldest(payload: Json) -> str:
+    """Return an instant (ISO 8601) from which on a page of a search, newest first, has all posts; "" of an empty one.
+
+    Posts that come on later pages may be of that very instant. The search orders and bounds posts by `sortAt`, which
+    the lexicon says may differ from `createdAt`; it is the earlier of `createdAt` and `indexedAt`, but no answer has it
+    and the server of the search is not public. So nothing more is assumed here than that it lies between the two, or
+    before `indexedAt` where `createdAt` is no instant: then the later of a post's two instants is at or after its
+    `sortAt`, which is at or after that of every post on later pages. The earliest of these instants over the page is
+    the bound. Posts with a wrong `createdAt`, such as imported ones, do not move it; the earlier instants would, and
+    posts would be missed. All posts of the page count, also those that are left out because their authors opted out.
+    """
+    bounds = []
+    for post in payload["posts"]:
+        created, indexed = parse_moment(post["record"].get("createdAt")), parse_moment(post.get("indexedAt"))
+        if indexed is not None:
+            bounds.append(indexed if created is None else max(created, indexed))
+    return format_time(min(bounds).timestamp()) if bounds else ""
 
 
 def _find_language(record: Json) -> str | None:

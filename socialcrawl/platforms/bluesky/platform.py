@@ -16,6 +16,7 @@ from socialcrawl.platforms.bluesky.opt_outs import LOOK_UP
 from socialcrawl.platforms.bluesky.post_mentions import is_did, is_handle, parse_page_address
 from socialcrawl.platforms.bluesky.source import FEED, FOLLOWS, LIST, PROFILES, SEARCH, BlueskySource
 from socialcrawl.platforms.facts import BLUESKY
+from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan
 
 if TYPE_CHECKING:
     from socialcrawl.platforms.bluesky.wire import BlueskyWire
@@ -67,8 +68,16 @@ class BlueskyPlatform(Platform):
 
     def list_queries(self, settings: Settings, topic: Topic) -> list[str]:
         """See `Platform.list_queries`: one for each keyword, as there is no OR; then the lists."""
-        words = dict.fromkeys(filter(None, map(_write_term, topic.keywords))) if settings.seeds.search else ()
+        words = _list_terms(topic) if settings.seeds.search else ()
         return [*words, *dict.fromkeys(f"{LIST}{_parse_list(address)}" for address in settings.seeds.lists)]
+
+    def check_slices(self, settings: Settings, slices: SlicePlan) -> None:
+        """See `Platform.check_slices`: all are tried, as the search is not always closed to who has not signed in."""
+
+    def list_slice_queries(self, settings: Settings, topic: Topic, slices: SlicePlan) -> list[str]:
+        """See `Platform.list_slice_queries`: one for each keyword; members of lists have written no posts."""
+        del settings, slices
+        return _list_terms(topic)
 
     def check_settings(self, settings: Settings, base: str) -> None:
         """See `Platform.check_settings`."""
@@ -100,6 +109,7 @@ class BlueskyPlatform(Platform):
             activity=terms.activity,
             opt_outs=terms.settings.source.opt_outs,
             ahead=terms.ahead,
+            slices=terms.slices or BY_DEFAULT,
         )
 
     def make_wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "BlueskyWire":
@@ -170,6 +180,10 @@ def _parse_list(given: str) -> str:
             "https://bsky.app/profile/NAME/lists/KEY (under [seeds] lists)."
         )
     return f"at://{owner if is_did(owner) else owner.lower()}/app.bsky.graph.list/{key}"
+
+
+def _list_terms(topic: Topic) -> list[str]:
+    return [*dict.fromkeys(filter(None, map(_write_term, topic.keywords)))]
 
 
 def _write_term(keyword: str) -> str:

@@ -25,13 +25,16 @@ from socialcrawl.engine.model import (
     Who,
 )
 from socialcrawl.engine.protocols import Batch, Conversation
+from socialcrawl.engine.time_spans import parse_span
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.platforms.bluesky.entities import make_search_parameters
 from socialcrawl.platforms.bluesky.opt_outs import EACH, LOOK_UP, look_up_account, select_willing
 from socialcrawl.platforms.bluesky.parse import format_stamp
 from socialcrawl.platforms.bluesky.post_mentions import is_did, is_handle
+from socialcrawl.platforms.bluesky.slice_pages import SlicePages, join_marks
 from socialcrawl.platforms.look_ups import explain_missing, list_mentioners, look_up
 from socialcrawl.platforms.node_reading import Reading
+from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan, read_slice
 from socialcrawl.ratelimit.policy import Policy
 
 PROFILES = "/xrpc/app.bsky.actor.getProfiles"
@@ -70,7 +73,7 @@ class BlueskySource:
     authors were looked up, the posts of those who do not mind. So is a page of a feed with reposts: whose posts they
     are, and then the page, with the texts of those who do not mind. The parameter `show` tells the wire to keep no post
     (of a feed without reposts: to keep all), `ids` whose posts, or reposted posts, to keep, `opt_outs` ("no") that
-    descriptions do not count.
+    descriptions do not count. Of the pages of a slice of time, `oldest` wants the mark (see `parse.find_oldest`).
 
     Args:
         policy: page sizes.
@@ -86,6 +89,7 @@ class BlueskySource:
         activity: when a probed account counts as active; None: no probe is asked for.
         opt_outs: whether accounts opt out by their descriptions too, so that profiles are read before posts.
         ahead: tells which accounts will probably be read next.
+        slices: how slices of time are read.
     """
 
     def __init__(
@@ -102,7 +106,9 @@ class BlueskySource:
         activity: Activity | None = None,
         opt_outs: bool = True,
         ahead: Callable[[], Sequence[Who]] = tuple,
+        slices: SlicePlan = BY_DEFAULT,
     ) -> None:
+        self.slices = slices
         self.activity, self.opt_outs, self.ahead = activity, opt_outs, ahead
         self._care = {} if opt_outs else {"opt_outs": "no"}
         self.policy, self.queries = policy, tuple(queries)
@@ -127,6 +133,8 @@ class BlueskySource:
             who = accounts.get(pick.node, NOBODY)
             if pick.act in READ:
                 made.append(self._read_user(pick, who, next(crowds)))
+            elif pick.act == Act.SLICE:
+                made.append(self._read_slice(pick))
             elif pick.act not in TOGETHER:
                 made.append(self._search(pick) if pick.act == Act.SEARCH else self._read_inward(pick, who))
         for act, converse in (("resolve", self._look_up), ("probe", self._probe)):
@@ -155,6 +163,22 @@ class BlueskySource:
             )
             reading.missing = reading.missing or Reason.PROTECTED  # of no account where some were found
         return {pick.n: reading.make_search_outcome()}
+
+    def _read_slice(self, pick: Pick) -> Conversation:
+        begin, end = parse_span(pick.since)
+        size = self.policy.get_endpoint(SEARCH).page
+        pages, most = SlicePages(pick.node, begin, end, size), self.policy.compute_most(SEARCH, size)
+        asked = make_search_parameters(self.queries[-1 - pick.node])
+        asked = {**asked, "sort": "latest", "since": _format_stamp(begin), "oldest": "post", "limit": str(size)}
+
+        def ask(part: int, cursor: str | None) -> Request:
+            params = {**asked, "until": _format_stamp(pages.until)} | ({"cursor": cursor} if cursor else {})
+            return Request((pick.n, part), SEARCH, params, size, most)
+
+        def read(request: Request) -> Generator[Request, Reply, Reply]:
+            return pages.place((yield from self._read_page(request)))
+
+        return {pick.n: (yield from read_slice(pick, self.slices.pages, ask, read))}
 
     def _read_members(self, reading: Reading, address: str) -> Generator[Request, Reply, None]:
         """Read the members of a list; servers know it by its owner's DID, people by the handle."""
@@ -264,8 +288,8 @@ class BlueskySource:
         if found is None:
             return Reply(ReplyKind.BROKEN, first.at, why="the authors could not be looked up")
         if not found:
-            return replace(first, rows=Answer())
-        return (yield replace(asked, params={**asked.params, "ids": _list_ids(found)}))
+            return replace(first, rows=Answer(mark=first.answer.mark))
+        return join_marks(first, (yield replace(asked, params={**asked.params, "ids": _list_ids(found)})))
 
     def _read_feed(self, asked: Request) -> Generator[Request, Reply, Reply]:
         """Return the reply to the request for a page of a feed, with reposts of those only who do not mind.

@@ -21,7 +21,7 @@ from socialcrawl.system.secret import redact
 
 CALLED = {"id": "actor", "ids": "actors", "usernames": "actors", "username": "handle", "query": "q"}
 BOUNDS = ("since", "after", "latest")  # feeds cannot be bounded: they say where reading ends, and what is kept
-OURS = ("opt_outs", "show", "exists")  # parameters that no server is asked for
+OURS = ("opt_outs", "show", "exists", "oldest")  # parameters that no server is asked for
 CLOSED = (
     "searchPosts is closed to callers who have not signed in: name seeds by handle, list or file ([seeds] usernames, "
     "lists, file), or sign in with an app password"
@@ -126,7 +126,7 @@ class BlueskyWire:
         asked, heeded = request.params, _heeds_profiles(request)
         readers: Mapping[str, Callable[[], Page]] = {
             FEED: lambda: self._parse_feed(asked, body),
-            SEARCH: lambda: self._parse_search(asked, body),
+            SEARCH: lambda: self._parse_marked(asked, body),
             PROFILES: lambda: parse.parse_profiles(
                 body, _name_parameters(asked), heeded=heeded, blocked="exists" in asked
             ),
@@ -144,6 +144,11 @@ class BlueskyWire:
         if "show" in asked and (others := parse.parse_reposts(body, asked["id"], after)).answered:
             return others
         return parse.parse_feed(body, asked["id"], self.hits, keep=self.keep, after=after, of=_list_wanted(asked))
+
+    def _parse_marked(self, asked: Mapping[str, str], body: Json) -> Page:
+        """Return a page of a search, with its mark where one is wanted: that of the page as the server sent it."""
+        page = self._parse_search(asked, body)
+        return replace(page, mark=parse.find_oldest(body)) if "oldest" in asked else page
 
     def _parse_search(self, asked: Mapping[str, str], body: Json) -> Page:
         if "show" in asked:

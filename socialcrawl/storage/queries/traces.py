@@ -3,7 +3,7 @@
 So it has what the tests of an old dataset brought. Modules here read and change nothing.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -14,7 +14,18 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, exists, select, text
 
 from socialcrawl.engine.draws import ARM_NAMES, STEERED, assign_arms
-from socialcrawl.engine.model import Act, Answer, Node, Pick, SameAs, Unavailable, Who, parse_time, parse_unavailable
+from socialcrawl.engine.model import (
+    Act,
+    Answer,
+    Node,
+    Pick,
+    RequestPart,
+    SameAs,
+    Unavailable,
+    Who,
+    parse_time,
+    parse_unavailable,
+)
 from socialcrawl.engine.protocols import History
 from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.storage.answer_packing import unpack_answer
@@ -224,18 +235,18 @@ class CampaignTraces:
         """Return the slices of time of which some pages came, and that have no outcome yet."""
         done = exists().where(outcome.c.campaign == pick.c.campaign, outcome.c.n == pick.c.n)
         mine = select(pick).where(pick.c.campaign == campaign, pick.c.act == Act.SLICE, ~done).order_by(pick.c.n)
-        pages = select(request.c.n, request.c.answer).where(
+        pages = select(request.c.n, request.c.part, request.c.answer).where(
             request.c.campaign == campaign, request.c.answer.is_not(None)
         )
         with row_values.join_transaction(self.connection):
             picks = {row.n: row_values.parse_pick(row, ()) for row in self.connection.execute(mine)}
-            answers: dict[int, list[Answer]] = {}
-            for n, packed in self.connection.execute(pages.where(request.c.n.in_(picks))) if picks else ():
-                answers.setdefault(n, []).append(unpack_answer(packed))
+            answers: dict[int, dict[int, Answer]] = {}
+            for n, part, packed in self.connection.execute(pages.where(request.c.n.in_(picks))) if picks else ():
+                answers.setdefault(n, {})[part] = unpack_answer(packed)
         return [
-            OpenSlice(picks[n], sum(one.posts for one in some), min(parse_time(one.mark) for one in some if one.mark))
+            OpenSlice(picks[n], sum(one.posts for one in some.values()), min(map(parse_time, marks)))
             for n, some in answers.items()
-            if any(one.mark for one in some)
+            if (marks := _list_marks(some))
         ]
 
     def read_aliases(self, campaign: int, node: Node) -> list[tuple[Node, int]]:
@@ -367,3 +378,13 @@ def find_drawn(traces: CampaignTraces, campaign: str) -> dict[int, str]:
         ours = once & (steps.n >= one.first) & (steps.n < end) & (who != STEERED)
         found |= {n: ARM_NAMES[arm] for n, arm in zip(steps.n[ours].tolist(), who[ours].tolist(), strict=True)}
     return found
+
+
+def _list_marks(answers: Mapping[int, Answer]) -> list[str]:
+    """Return the marks of the pages of a slice whose posts have come, by their parts.
+
+    A page that was asked for twice, for its authors first, is complete as far as both answers are.
+    """
+    before = {part - RequestPart.AUTHORS: one.mark for part, one in answers.items() if RequestPart.is_authors(part)}
+    pages = {part: one.mark for part, one in answers.items() if one.mark and part < RequestPart.FAR_SECOND_LIST}
+    return [max(mark, before.get(part, "")) for part, mark in pages.items()]

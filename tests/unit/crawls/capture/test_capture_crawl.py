@@ -1,5 +1,6 @@
 """A capture reads every post of its span once, whatever the order, however full its slices are and whenever it dies."""
 
+from collections import Counter
 from itertools import pairwise
 
 import pytest
@@ -12,7 +13,7 @@ from socialcrawl.crawls.capture.rules import LAG, ORDERS, ROUNDING, CaptureRules
 from socialcrawl.crawls.capture.slices import count_parts, cut_rest, cut_span, plan_slices
 from socialcrawl.crawls.seeds import TRIES
 from socialcrawl.engine.model import Act, Node, Outcome, Reason, StopKind, Wait, format_time
-from socialcrawl.engine.time_spans import parse_span, write_span
+from socialcrawl.engine.time_spans import find_next_second, parse_span, write_span
 
 DAY = 86_400.0
 BEGIN = 1_767_225_600.0  # 2026-01-01
@@ -33,9 +34,9 @@ class Archive:
             return Outcome(pick.n, pick.node, NOW, missing=Reason.TEMPORARY)
         found = sorted((at for at in self.posts[pick.node] if begin <= at < end), reverse=True)
         some = found[: self.limit]
-        while len(some) < len(found) and -(-some[-1] // 1) >= end:  # a second is read on, however full it is
+        while len(some) < len(found) and find_next_second(some[-1]) >= end:  # a second is read on, however full it is
             some = found[: len(some) + self.limit]
-        rest = float(-(-some[-1] // 1)) if len(some) < len(found) else None
+        rest = find_next_second(some[-1]) if len(some) < len(found) else None
         if rest is not None and rest <= begin:
             some, rest = found, None
         self.read[pick.node] += some
@@ -87,8 +88,8 @@ def test_every_post_of_the_span_is_read_and_what_is_complete_is_the_whole_span(r
         assert len(archive.failing) >= TRIES
         return
     for query in QUERIES:
-        wanted = {at for at in posts[query] if rules.begin <= at < until}
-        assert {at for at in archive.read[query] if at < until} >= wanted
+        wanted = Counter(at for at in posts[query] if rules.begin <= at < until)
+        assert Counter(at for at in archive.read[query] if at < until) >= wanted, "of a second, all posts"
         spans = merge_spans((read.begin, read.end) for read in crawl.read if read.whole.query == query)
         assert spans == [(rules.begin, until)]
     twin = Capture(rules, QUERIES, 7)
