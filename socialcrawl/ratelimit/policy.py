@@ -178,7 +178,8 @@ class Policy:
     def override_limits(self, k: int | None, d: float | None) -> "Policy":
         """Return the policy with a campaign's own rule for every endpoint and pool.
 
-        `k` and `d` together replace all rules. One of them alone changes the first rule and leaves the others.
+        `k` and `d` together replace all rules but those with a shorter window, such as one request per second, which the
+        server keeps besides. One of them alone changes the first rule and leaves the others.
         """
         if k is None and d is None:
             return self
@@ -201,9 +202,11 @@ def _override_rules(endpoint: Endpoint, k: int | None, d: float | None) -> Endpo
     """Return an endpoint under a campaign's own rule; of one with pools, each of them keeps its count under that."""
     whole = k is not None and d is not None
 
+    def keep(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+        return tuple(rule for rule in rules if not whole or rule.d < (d or 0.0))
+
     def limit(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-        first = tuple(replace(rule, k=k or rule.k, d=d or rule.d) for rule in rules[:1])
-        return first if whole else (*first, *rules[1:])
+        return (*(replace(rule, k=k or rule.k, d=d or rule.d) for rule in rules[:1]), *keep(rules[1:]))
 
     def limit_all(given: Pool | Endpoint) -> dict[str, tuple[Rule, ...]]:
         return {"app": limit(given.app), "user": limit(given.user), "public": limit(given.public)}
@@ -214,7 +217,7 @@ def _override_rules(endpoint: Endpoint, k: int | None, d: float | None) -> Endpo
     own = {kind: endpoint.get_own_rules(kind) for kind in ("app", "user", "public")}
     if whole:  # the rule of a pool is the given one already
         pooled = {kind for kind in own if any(pool.get_rules(kind) for pool in pools)}
-        own = {kind: () if kind in pooled else limit(rules) for kind, rules in own.items()}
+        own = {kind: keep(rules) if kind in pooled else limit(rules) for kind, rules in own.items()}
     return _replace_rules(replace(endpoint, pools=pools), own)
 
 

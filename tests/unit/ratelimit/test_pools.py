@@ -101,6 +101,14 @@ def test_k_and_d_together_are_the_only_rule_of_every_endpoint():
     assert limited.keys() == ends.keys()
 
 
+def test_a_rule_with_a_shorter_window_than_the_given_one_is_kept():
+    archive = load_policy("x").override_limits(100, 900.0).get_endpoint("/2/tweets/search/all")
+    assert archive.app == (Rule(100, 900.0), Rule(1, 1.0))
+    pooled = Endpoint(app=(Rule(2, 1.0),), pools=(Pool("p", app=(Rule(300, 900.0),)),))
+    limited = Policy("x", "", "", {"/p": pooled}).override_limits(100, 900.0).get_endpoint("/p")
+    assert set(limited.get_rules("app")) == {Rule(2, 1.0), Rule(100, 900.0)}
+
+
 @pytest.mark.parametrize("platform", ["x", "bluesky", "mastodon", "web"])
 def test_no_rule_of_a_platform_but_the_given_one_holds_a_campaign_back(platform):
     before, after = load_policy(platform), load_policy(platform).override_limits(1_000, 1.0)
