@@ -97,12 +97,13 @@ def killed_to_the_end(made, reaper, draw, given):
         kills += 1
 
 
-def hold_the_guarantee(kind, kills, undisturbed, folder, *, given=settings, found=found):
+def hold_the_guarantee(kind, kills, undisturbed, folder, *, given=settings, found=found, serving=None):
     draw, reaper = random.Random(kills), Reaper()
     killed = 0
     with nursery(folder / "err") as made:
         while killed < kills:
-            with a_place(kind) as place, serve_in_thread(posts(), reaper, limit=K, window=D) as mock:
+            served = serving or {"limit": K, "window": D}
+            with a_place(kind) as place, serve_in_thread(posts(), reaper, **served) as mock:
                 times = killed_to_the_end(made, reaper, draw, given(mock.url, place))
                 killed += times
                 whole = found(place)

@@ -17,6 +17,7 @@ from socialcrawl.engine.time_spans import parse_span
 from socialcrawl.mock.server import serve_in_thread
 
 MANY = {"k": 100_000, "d": 60.0}
+SERVED = {"bluesky_limit": K, "windows": {"bluesky": D}}
 SIGNED = {"identifier": "someone.mock.social", "token_env": TOKEN_ENV}
 
 
@@ -141,7 +142,7 @@ def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole")
     with (
         a_place("sqlite") as place,
-        serve_in_thread(posts(), limit=K, window=D) as mock,
+        serve_in_thread(posts(), **SERVED) as mock,
         nursery(folder / "err") as made,
     ):
         assert made.run(capturing_on_bluesky(mock.url, place)) == DONE
@@ -153,11 +154,11 @@ def undisturbed(tmp_path_factory):
 
 @FORKED
 def test_a_capture_killed_at_random_moments_finds_what_it_would_have_found(database, undisturbed, tmp_path):
-    hold_the_guarantee(database, 3, undisturbed, tmp_path, given=capturing_on_bluesky)
+    hold_the_guarantee(database, 3, undisturbed, tmp_path, given=capturing_on_bluesky, serving=SERVED)
 
 
 @FORKED
 @pytest.mark.chaos
 @pytest.mark.timeout(1800)
 def test_a_capture_killed_a_hundred_times_finds_what_it_would_have_found(database, undisturbed, tmp_path):
-    hold_the_guarantee(database, 100, undisturbed, tmp_path, given=capturing_on_bluesky)
+    hold_the_guarantee(database, 100, undisturbed, tmp_path, given=capturing_on_bluesky, serving=SERVED)
