@@ -178,8 +178,8 @@ class Policy:
     def override_limits(self, k: int | None, d: float | None) -> "Policy":
         """Return the policy with a campaign's own rule for every endpoint and pool.
 
-        `k` and `d` together replace all rules but those with a shorter window, such as one request per second, which the
-        server keeps besides. One of them alone changes the first rule and leaves the others.
+        `k` and `d` together replace all rules but those with a shorter window, such as one request per second, which
+        the server keeps besides. One of them alone changes the first rule and leaves the others.
         """
         if k is None and d is None:
             return self
