@@ -147,7 +147,7 @@ def test_init_names_the_known_kinds_where_one_is_unknown(package, tmp_path):
     assert child.returncode == 2
     said = " ".join(child.stderr.split())
     told = "Unknown kind of campaign 'wonder'. Did you mean 'wander'? Choose one of: collect, track, refresh, sample, "
-    assert f"{told}wander" in said
+    assert f"{told}capture, wander" in said
 
 
 def test_it_takes_the_keys_of_crawl_that_its_facts_name_and_no_others_of_another_kind(package, tmp_path):
