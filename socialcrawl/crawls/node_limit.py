@@ -12,10 +12,10 @@ FREE = (*FINDING, Act.RESOLVE, Act.IMPORT)
 """Acts that read no account: they find accounts, or the answer is known already."""
 
 
-def stop_at_limit(steps: int, taken: int) -> Stop:
-    """Return the end of a crawl that may do `steps` steps and has `taken` as many or more."""
-    reached = f"the limit of {pluralize(steps, 'step')} is reached"
-    done = f"{pluralize(taken, 'step is', 'steps are')} done already; the limit is {steps:,}"
+def stop_at_limit(steps: int, taken: int, unit: str = "step") -> Stop:
+    """Return the end of a crawl that may do `steps` steps and has `taken` as many or more; `unit` is what one is."""
+    reached = f"the limit of {pluralize(steps, unit)} is reached"
+    done = f"{pluralize(taken, f'{unit} is', f'{unit}s are')} done already; the limit is {steps:,}"
     return Stop(StopKind.DONE, done if taken > steps else reached)
 
 

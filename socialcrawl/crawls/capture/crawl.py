@@ -20,6 +20,7 @@ from socialcrawl.crawls.capture.slices import (
     cut_rest,
     plan_slices,
 )
+from socialcrawl.crawls.node_limit import stop_at_limit
 from socialcrawl.crawls.seeds import TRIES, Seeds
 from socialcrawl.engine.model import Act, Node, Outcome, Pick, Reason, Stop, StopKind, Unavailable, Wait, parse_time
 from socialcrawl.engine.protocols import Batch, History, skip_known
@@ -107,11 +108,11 @@ class Capture:
         if not self.queries:
             return Stop(StopKind.FAILED, "there is nothing to search for: name keywords under [topic]")
         if self.steps is not None and self.taken >= self.steps:
-            return Stop(StopKind.DONE, f"the limit of {pluralize(self.steps, 'slice')} is reached")
+            return stop_at_limit(self.steps, self.taken, "slice")
         until, order = self.until, self._order
         pending: Iterable[TimeSlice] = self.pending.values()
         if until is None:
-            until = self._find_end(now)
+            until = self.rules.find_end(now)
             if until <= self.rules.begin:
                 return Wait(self.rules.begin + LAG + ROUNDING, "the span of time of the capture has not begun")
             pending = plan_slices(self.rules, self.queries, until)
@@ -162,19 +163,14 @@ class Capture:
             left = replace(found, end=rest)
             self.pending[left.key] = left
 
-    def _find_end(self, now: float) -> float:
-        """Return up to when posts can be found, as far as they are wanted."""
-        return self.rules.find_end(now)
-
     def _find_new(self, now: float) -> list[TimeSlice] | Wait | Stop:
         """Return the slices for new posts; when to look for them; or why there are none."""
-        until, end = self._find_end(now), self.rules.end
+        until, end = self.rules.find_end(now), self.rules.end
         due = {}
         for query in self.queries:
-            reached = self._reached.get(query)
-            moment = self.until or self.rules.begin if reached is None else reached.end
+            moment = self._find_reached(query)
             if end is None or moment < end:
-                soon = moment + self._choose_interval(reached)
+                soon = moment + self._choose_interval(self._reached.get(query))
                 due[query] = soon if end is None else min(soon, end)
         if not due or (end is None and not self.rules.ongoing):
             return Stop(StopKind.DONE, self._explain_end())
@@ -184,15 +180,20 @@ class Capture:
         return [self._plan_new(query, until) for query in ready]
 
     def _plan_new(self, query: Node, until: float) -> TimeSlice:
-        reached = self._reached.get(query)
-        moment = self.until or self.rules.begin if reached is None else reached.end
-        begin = max(self.rules.begin, moment - self.rules.margin)
+        begin = max(self.rules.begin, self._find_reached(query) - self.rules.margin)
         return TimeSlice(query, begin, until, self.parts + self.picks)
+
+    def _find_reached(self, query: Node) -> float:
+        """Return up to when a query was read or tried."""
+        reached = self._reached.get(query)
+        return self.until or self.rules.begin if reached is None else reached.end
 
     def _choose_interval(self, last: ReadSpan | None) -> float:
         """Return seconds until the next search for new posts: so that it brings about a page."""
-        if last is None or not last.posts:
-            return self.rules.latest if last is not None else 0.0
+        if last is None:
+            return 0.0
+        if not last.posts:
+            return self.rules.latest
         wanted = PAGE * (last.end - last.begin) / last.posts
         return min(self.rules.latest, max(self.rules.soonest, wanted))
 
