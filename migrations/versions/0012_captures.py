@@ -104,15 +104,10 @@ where p.act = 'slice'""",
 )
 
 OLD_COVERAGE_GAP = (
-    "coverage_gap",
-    "what a campaign could not read, and why: one row per kind of gap",
+    *COVERAGE_GAP[:2],
     {
-        "campaign": CAMPAIGN,
+        **COVERAGE_GAP[2],
         "gap": "account: not read; timeline, search: older posts were left unread; request: no answer came",
-        "why": "the reason, as in outcome.missing; more pages: there was a next page; lost: sent, but not answered",
-        "size": "how many accounts, timelines, searches or requests",
-        "first_n": "number of the first decision that it concerns, pick.n",
-        "last_n": "number of the last one",
     },
     """select c.name, g.gap, g.why, count(*), min(g.n), max(g.n)
 from (
@@ -142,29 +137,9 @@ group by c.name, g.gap, g.why""",
 )
 
 OLD_DECISION = (
-    "decision",
-    "the decisions of a campaign and their outcomes: one row per decision, in order",
-    {
-        "campaign": CAMPAIGN,
-        "n": "number of the decision, from 0: pick.n",
-        "act": "search, resolve, seed, expand, recrawl, probe, walk, inward or import",
-        "account": "username as last shown, or the platform's id; NULL for a search",
-        "score": "the estimate by which it was chosen; 0 for seeds",
-        "features": "JSON of the features at that time, by name; NULL for seeds",
-        "batch": "number of the first decision of its batch",
-        "value": "relevance found (of probe and walk 1: active, on topic); NULL while it is open",
-        "occurrences": "occurrences of the topic in the posts read; NULL while it is open",
-        "posts": "posts read; NULL while it is open",
-        "missing": "why nothing was found, if so; see outcome.missing",
-        "finished_at": "when its last page arrived; NULL while it is open",
-        "node": "account.node; negative: a query",
-    },
-    """select c.name, p.n, p.act, coalesce(a.username, a.platform_id), p.score, p.features, p.batch, o.value,
-  o.occurrences, o.posts, o.missing, o.at, p.node
-from pick p
-join campaign c on c.id = p.campaign
-left join outcome o on o.campaign = p.campaign and o.n = p.n
-left join account a on a.node = p.node""",
+    *DECISION[:2],
+    {**DECISION[2], "act": "search, resolve, seed, expand, recrawl, probe, walk, inward or import"},
+    DECISION[3],
 )
 RENEWED, BEFORE, NEW = (COVERAGE_GAP, DECISION), (OLD_COVERAGE_GAP, OLD_DECISION), (CAPTURED_SLICE,)
 
