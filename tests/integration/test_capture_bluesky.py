@@ -1,11 +1,10 @@
 """A capture on the mock of Bluesky, end to end: every match once, opt-outs, closed searches, budgets, kills, verify."""
 
-import json
 import sys
 from collections import Counter
 
 import pytest
-from archive_captures import D, K, capturing_on_bluesky, list_matches, span, stamp
+from archive_captures import MANY, D, K, capturing_on_bluesky, list_matches, reported, span, stamp, texts_of
 from commands import socialcrawl
 from killed_campaigns import DONE, nursery
 from postgres import a_place
@@ -16,7 +15,6 @@ from socialcrawl.campaign.settings import check_settings
 from socialcrawl.engine.time_spans import parse_span
 from socialcrawl.mock.server import serve_in_thread
 
-MANY = {"k": 100_000, "d": 60.0}
 SERVED = {"bluesky_limit": K, "windows": {"bluesky": D}}
 SIGNED = {"identifier": "someone.mock.social", "token_env": TOKEN_ENV}
 
@@ -32,14 +30,8 @@ def captured(url, place, **more):
     return reason
 
 
-def texts_of(database):
-    return sorted(text for (text,) in rows(database, "select text from post join hit on hit.post = post.id"))
-
-
 def coverage(database):
-    child = socialcrawl("report", database, "--json")
-    assert child.returncode == 0, child.stderr
-    (query,) = json.loads(child.stdout)["captured"]["queries"]
+    (query,) = reported(database)["queries"]
     return query
 
 

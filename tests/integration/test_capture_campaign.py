@@ -1,10 +1,9 @@
 """A capture on the mock of X, end to end: every match of the archive once, what a budget leaves, kills, verify."""
 
-import json
 import sys
 
 import pytest
-from archive_captures import D, K, capturing, list_matches, span, stamp
+from archive_captures import MANY, D, K, capturing, list_matches, reported, span, stamp, texts_of
 from commands import socialcrawl
 from killed_campaigns import DONE, nursery
 from postgres import a_place
@@ -18,8 +17,6 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.world import build_world
 
-MANY = {"k": 100_000, "d": 60.0}
-
 
 @pytest.fixture(scope="module")
 def mock():
@@ -30,16 +27,6 @@ def mock():
 def captured(url, place, **more):
     reason, _ = crawl(check_settings(capturing(url, place, limits=MANY, **more), "test"))
     return reason
-
-
-def texts_of(database):
-    return sorted(text for (text,) in rows(database, "select text from post join hit on hit.post = post.id"))
-
-
-def reported(database):
-    child = socialcrawl("report", database, "--json")
-    assert child.returncode == 0, child.stderr
-    return json.loads(child.stdout)["captured"]
 
 
 @pytest.mark.parametrize("order", ["newest", "oldest", "even"])

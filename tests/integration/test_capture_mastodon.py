@@ -1,11 +1,10 @@
 """A capture of hashtags on the mock of Mastodon: every post once, what a budget leaves, opt-outs, kills, verify."""
 
-import json
 import sys
 
 import httpx
 import pytest
-from archive_captures import D, K, span, stamp
+from archive_captures import MANY, D, K, reported, span, stamp, texts_of
 from commands import socialcrawl
 from killed_campaigns import DONE, nursery
 from postgres import a_place
@@ -19,7 +18,6 @@ from socialcrawl.engine.time_spans import parse_span
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock.server import serve_in_thread
 
-MANY = {"k": 100_000, "d": 60.0}
 OPEN = {"mastodon_limit": 100_000, "paged_limit": 100_000}
 AUTHORS = "select distinct lower(a.username) from account a join post p on p.author = a.node"
 
@@ -33,16 +31,6 @@ def mock():
 def captured(url, place, **more):
     reason, _ = crawl(check_settings(capturing(url, place, limits=MANY, **more), "test"))
     return reason
-
-
-def texts_of(database):
-    return sorted(text for (text,) in rows(database, "select text from post join hit on hit.post = post.id"))
-
-
-def reported(database):
-    child = socialcrawl("report", database, "--json")
-    assert child.returncode == 0, child.stderr
-    return json.loads(child.stdout)["captured"]
 
 
 @pytest.mark.parametrize("order", ["newest", "oldest", "even"])

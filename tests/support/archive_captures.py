@@ -1,8 +1,10 @@
 """What the tests of captures share: settings of captures of the generated posts, and what a scan of these finds."""
 
+import json
 from datetime import UTC, datetime
 
-from x_crawls import TOKEN_ENV, TOPIC, posts, scratch
+from commands import socialcrawl
+from x_crawls import TOKEN_ENV, TOPIC, posts, rows, scratch
 
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.mock.world import build_world
@@ -11,6 +13,7 @@ from socialcrawl.system.files import find_folder
 
 ARCHIVE = "/2/tweets/search/all"
 K, D = 40, 0.6
+MANY = {"k": 100_000, "d": 60.0}
 
 
 def write_bluesky_policy(page=10):
@@ -31,6 +34,18 @@ def write_policy(page=10):
     file = scratch() / "policy.toml"
     file.write_text(text[:begin] + own + text[end:])
     return str(file)
+
+
+def texts_of(database):
+    """The texts of the stored posts that match, each as often as it is there."""
+    return sorted(text for (text,) in rows(database, "select text from post join hit on hit.post = post.id"))
+
+
+def reported(database):
+    """What `report --json` says of a capture."""
+    child = socialcrawl("report", database, "--json")
+    assert child.returncode == 0, child.stderr
+    return json.loads(child.stdout)["captured"]
 
 
 def stamp(at):
