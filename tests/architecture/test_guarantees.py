@@ -19,6 +19,7 @@ from socialcrawl.storage.database.address import PostgresAddress
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked and limited")
 K, D, SIZE = 40, 0.6, 3
+SERVED = {"limit": K, "window": D}
 REQUESTS, STATEMENTS = 24, 300  # within so many each child is killed
 MANY = 100_000  # requests in a window: no need to wait
 # What a campaign has found, in the platform's own names; instants and counts that the platform may change left out.
@@ -62,16 +63,20 @@ def ledger(place):
         return tuple(connection.exec_driver_sql(counts).one())
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("whole")
+def find_undisturbed(folder, *, given=settings, found=found, serving=None):
+    """What a campaign finds that nobody kills."""
     with (
         a_place("sqlite") as place,
-        serve_in_thread(posts(), limit=K, window=D) as mock,
+        serve_in_thread(posts(), **(serving or SERVED)) as mock,
         nursery(folder / "err") as made,
     ):
-        assert made.run(settings(mock.url, place)) == DONE
-        whole = found(place)
+        assert made.run(given(mock.url, place)) == DONE
+        return found(place)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    whole = find_undisturbed(tmp_path_factory.mktemp("whole"))
     acts = [row[2] for row in whole["picks"]]
     assert (acts.count("expand"), acts.count("seed"), acts.count("search")) == (45, 10, 1)
     assert all(whole.values())
@@ -102,8 +107,7 @@ def hold_the_guarantee(kind, kills, undisturbed, folder, *, given=settings, foun
     killed = 0
     with nursery(folder / "err") as made:
         while killed < kills:
-            served = serving or {"limit": K, "window": D}
-            with a_place(kind) as place, serve_in_thread(posts(), reaper, **served) as mock:
+            with a_place(kind) as place, serve_in_thread(posts(), reaper, **(serving or SERVED)) as mock:
                 times = killed_to_the_end(made, reaper, draw, given(mock.url, place))
                 killed += times
                 whole = found(place)

@@ -6,9 +6,7 @@ from collections import Counter
 import pytest
 from archive_captures import MANY, D, K, capturing_on_bluesky, list_matches, reported, span, stamp, texts_of
 from commands import socialcrawl
-from killed_campaigns import DONE, nursery
-from postgres import a_place
-from test_guarantees import found, hold_the_guarantee
+from test_guarantees import find_undisturbed, hold_the_guarantee
 from x_crawls import TOKEN_ENV, TOPIC, crawl, posts, rows
 
 from socialcrawl.campaign.settings import check_settings
@@ -131,14 +129,7 @@ FORKED = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="proces
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("whole")
-    with (
-        a_place("sqlite") as place,
-        serve_in_thread(posts(), **SERVED) as mock,
-        nursery(folder / "err") as made,
-    ):
-        assert made.run(capturing_on_bluesky(mock.url, place)) == DONE
-        whole = found(place)
+    whole = find_undisturbed(tmp_path_factory.mktemp("whole"), given=capturing_on_bluesky, serving=SERVED)
     assert {row[2] for row in whole["picks"]} == {"slice"}
     assert all(whole.values())
     return whole

@@ -3,11 +3,9 @@
 import sys
 
 import pytest
-from archive_captures import MANY, D, K, capturing, list_matches, reported, span, stamp, texts_of
+from archive_captures import MANY, capturing, list_matches, reported, span, stamp, texts_of
 from commands import socialcrawl
-from killed_campaigns import DONE, nursery
-from postgres import a_place
-from test_guarantees import found, hold_the_guarantee
+from test_guarantees import find_undisturbed, hold_the_guarantee
 from x_crawls import TOPIC, crawl, posts, rows
 
 from socialcrawl.campaign.plan import make_plan
@@ -83,14 +81,7 @@ FORKED = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="proces
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("whole")
-    with (
-        a_place("sqlite") as place,
-        serve_in_thread(posts(), limit=K, window=D) as mock,
-        nursery(folder / "err") as made,
-    ):
-        assert made.run(capturing(mock.url, place)) == DONE
-        whole = found(place)
+    whole = find_undisturbed(tmp_path_factory.mktemp("whole"), given=capturing)
     assert {row[2] for row in whole["picks"]} == {"slice"}
     assert not whole.pop("profiles"), "none is bought"
     assert all(whole.values())

@@ -6,10 +6,8 @@ import httpx
 import pytest
 from archive_captures import MANY, D, K, reported, span, stamp, texts_of
 from commands import socialcrawl
-from killed_campaigns import DONE, nursery
-from postgres import a_place
 from tag_captures import TAGS, capturing, list_tagged
-from test_guarantees import found, hold_the_guarantee
+from test_guarantees import find_undisturbed, hold_the_guarantee
 from x_crawls import TOKEN_ENV, crawl, posts, rows
 
 from socialcrawl.campaign.plan import make_plan
@@ -18,6 +16,7 @@ from socialcrawl.engine.time_spans import parse_span
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock.server import serve_in_thread
 
+SERVED = {"mastodon_limit": K, "paged_limit": K, "windows": {"mastodon": D, "paged": D}}
 OPEN = {"mastodon_limit": 100_000, "paged_limit": 100_000}
 AUTHORS = "select distinct lower(a.username) from account a join post p on p.author = a.node"
 
@@ -125,14 +124,7 @@ FORKED = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="proces
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("whole")
-    with (
-        a_place("sqlite") as place,
-        serve_in_thread(posts(), limit=K, window=D) as mock,
-        nursery(folder / "err") as made,
-    ):
-        assert made.run(capturing(mock.url, place)) == DONE
-        whole = found(place)
+    whole = find_undisturbed(tmp_path_factory.mktemp("whole"), given=capturing, serving=SERVED)
     assert {row[2] for row in whole["picks"]} == {"slice"}
     assert all(whole.values())
     return whole
@@ -140,14 +132,14 @@ def undisturbed(tmp_path_factory):
 
 @FORKED
 def test_a_capture_killed_at_random_moments_finds_what_it_would_have_found(database, undisturbed, tmp_path):
-    hold_the_guarantee(database, 4, undisturbed, tmp_path, given=capturing)
+    hold_the_guarantee(database, 4, undisturbed, tmp_path, given=capturing, serving=SERVED)
 
 
 @FORKED
 @pytest.mark.chaos
 @pytest.mark.timeout(1800)
 def test_a_capture_killed_a_hundred_times_finds_what_it_would_have_found(database, undisturbed, tmp_path):
-    hold_the_guarantee(database, 100, undisturbed, tmp_path, given=capturing)
+    hold_the_guarantee(database, 100, undisturbed, tmp_path, given=capturing, serving=SERVED)
 
 
 def test_what_is_forgotten_is_in_no_table_of_a_capture_that_still_verifies_and_goes_on(mock, tmp_path):

@@ -4,14 +4,9 @@ import json
 import sys
 
 import pytest
-from killed_campaigns import DONE, nursery
-from postgres import a_place
 from stores import opened
-from test_guarantees import FOUND, SIZE, D, K, hold_the_guarantee, settings
+from test_guarantees import FOUND, SIZE, find_undisturbed, hold_the_guarantee, settings
 from test_guarantees import found as found_by_any
-from x_crawls import posts
-
-from socialcrawl.mock.server import serve_in_thread
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked")
 STEPS = 60
@@ -42,14 +37,7 @@ def found(place):
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("whole")
-    with (
-        a_place("sqlite") as place,
-        serve_in_thread(posts(), limit=K, window=D) as mock,
-        nursery(folder / "err") as made,
-    ):
-        assert made.run(tracking(mock.url, place)) == DONE
-        whole = found(place)
+    whole = find_undisturbed(tmp_path_factory.mktemp("whole"), given=tracking, found=found)
     acts = [row[2] for row in whole["picks"]]
     assert acts.count("expand") + acts.count("recrawl") == STEPS
     assert min(acts.count("expand"), acts.count("recrawl")) > 15

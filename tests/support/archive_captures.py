@@ -1,6 +1,7 @@
 """What the tests of captures share: settings of captures of the generated posts, and what a scan of these finds."""
 
 import json
+import re
 from datetime import UTC, datetime
 
 from commands import socialcrawl
@@ -16,12 +17,12 @@ K, D = 40, 0.6
 MANY = {"k": 100_000, "d": 60.0}
 
 
-def write_bluesky_policy(page=10):
-    """The table of Bluesky's limits with small pages of its search."""
-    text, name = (find_folder("config") / "bluesky.toml").read_text("utf-8"), "app.bsky.feed.searchPosts"
-    begin = text.index(f'[endpoints."/xrpc/{name}"]')
-    file = scratch() / "bluesky.toml"
-    file.write_text(text[:begin] + text[begin:].replace("page = 100", f"page = {page}", 1))
+def write_small_pages(platform, endpoint, page):
+    """A platform's table of limits with small pages of an endpoint."""
+    text = (find_folder("config") / f"{platform}.toml").read_text("utf-8")
+    begin = text.index(f'[endpoints."{endpoint}"]')
+    file = scratch() / f"{platform}.toml"
+    file.write_text(text[:begin] + re.sub(r"page = \d+", f"page = {page}", text[begin:], count=1))
     return str(file)
 
 
@@ -76,7 +77,8 @@ def capturing(url, place, **more):
 
 def capturing_on_bluesky(url, place, *, source=None, **more):
     """The settings of the same capture on Bluesky."""
-    given = {"platform": "bluesky", "base_url": url, "policy": write_bluesky_policy(), "timeout": 60.0}
+    policy = write_small_pages("bluesky", "/xrpc/app.bsky.feed.searchPosts", 10)
+    given = {"platform": "bluesky", "base_url": url, "policy": policy, "timeout": 60.0}
     return {**capturing(url, place, **more), "source": {**given, **(source or {})}}
 
 

@@ -2,42 +2,20 @@
 
 import re
 
-from archive_captures import D, K, span, stamp
-from x_crawls import posts, scratch
-
-from socialcrawl.storage.database.address import PostgresAddress
-from socialcrawl.system.files import find_folder
+import archive_captures
+from archive_captures import span, write_small_pages
+from x_crawls import posts
 
 TIMELINE = "/api/v1/timelines/tag/:hashtag?max_id"
 TAGS = ("#mood", "#weekend")
 
 
-def write_policy(page=3):
-    """A table of Mastodon's limits with small pages of hashtags."""
-    text = (find_folder("config") / "mastodon.toml").read_text("utf-8")
-    begin = text.index(f'[endpoints."{TIMELINE}"]')
-    end = text.index("[endpoints", begin + 1)
-    file = scratch() / "policy.toml"
-    file.write_text(text[:begin] + text[begin:end].replace("page = 40", f"page = {page}") + text[end:])
-    return str(file)
-
-
-def capturing(url, place, *, tags=TAGS, **more):
+def capturing(url, place, *, tags=TAGS, source=None, **more):
     """Settings of a capture of hashtags on the mock's Mastodon."""
-    begin, end = span()
-    capture = {"from": stamp(begin), "until": stamp(end), "parts": 6, "pages": 2, **more.pop("capture", {})}
-    source = {"platform": "mastodon", "base_url": url, "domain": "home.example", "policy": write_policy()}
-    return {
-        "name": "campaign",
-        "kind": "capture",
-        "database": place.url if isinstance(place, PostgresAddress) else str(place),
-        "topic": {"keywords": list(tags)},
-        "capture": capture,
-        "crawl": {"refresh_rate": 2, **more.pop("crawl", {})},
-        "source": {**source, "timeout": 60.0, **more.pop("source", {})},
-        "limits": {"k": K, "d": D, "pause": 0.01, "longest_pause": 0.04, "give_up": 0.5},
-        **more,
-    }
+    policy = write_small_pages("mastodon", TIMELINE, 3)
+    given = {"platform": "mastodon", "base_url": url, "domain": "home.example", "policy": policy, "timeout": 60.0}
+    topic = {"keywords": list(tags)}
+    return {**archive_captures.capturing(url, place, **more), "topic": topic, "source": {**given, **(source or {})}}
 
 
 def list_tagged(tags=TAGS, begin=None, end=None, *, without=()):
