@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, text
 
+from socialcrawl.engine.model import Act
+
 # What is no day is left out of the days: who imported a post claims when it was written.
 DAYS = """
 select substr(p.created_at, 1, 10) as day, count(*), count(case when p.author in (
@@ -42,7 +44,7 @@ from hit h join post p on p.id = h.post join account a on a.node = p.author
 where h.campaign = :campaign order by h.occurrences desc, p.created_at desc, p.id limit :most
 """
 
-CAPTURED = "select 1 from pick where campaign = :campaign and act = 'slice' limit 1"
+FIRST = "select act from pick where campaign = :campaign and act <> 'import' order by n limit 1"
 EMPTY = """
 select count(distinct o.node) from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
 where o.campaign = :campaign and o.missing is null and o.node >= 0 and o.posts = 0
@@ -132,7 +134,7 @@ def count_on_topic(connection: Connection, campaign: int) -> TopicCounts:
     accounts = {row[0]: row[1:] for row in connection.execute(text(ACCOUNTS), {"campaign": campaign})}
     (seeds, seeds_on_topic), (discovered, discovered_on_topic) = (accounts.get(which, (0, 0)) for which in (0, 1))
     authors, read, single, mentioned = connection.execute(text(AUTHORS), {"campaign": campaign}).one()
-    captured = connection.execute(text(CAPTURED), {"campaign": campaign}).first() is not None
+    captured = connection.execute(text(FIRST), {"campaign": campaign}).scalar() == Act.SLICE
     if captured:  # a search returned them all, in each span of time alike
         rows, read, mentioned = [(day, every, every, reposts) for day, every, _, reposts in rows], authors, 0
     dated = [(found, own) for day, _, own, _ in rows if (found := _parse_day(day)) is not None]
