@@ -48,8 +48,8 @@ class SliceReading(Reading):
         """Add a page; False if there is nothing more to ask."""
         before, self.mark = self.mark, ""
         more = super().take(reply)
-        if reply.kind == ReplyKind.INVALID:  # a page that was to come is lacking
-            self.missing = Reason.TEMPORARY
+        if reply.kind in (ReplyKind.INVALID, ReplyKind.MISSING):  # a page that was to come is lacking
+            self.missing = self.missing or Reason.TEMPORARY
         self.mark = min((mark for mark in (before, self.mark) if mark), key=make_sort_key, default="")
         return more
 

@@ -29,6 +29,7 @@ def page(*times, cursor=None, kind=ReplyKind.OK):
 
 FAILED = Reply(ReplyKind.BROKEN, AT)
 INVALID = Reply(ReplyKind.INVALID, AT)
+MISSING = Reply(ReplyKind.MISSING, AT)
 
 
 def outcome_of(*replies, pages=2, length=100.0):
@@ -69,7 +70,7 @@ def test_a_second_with_more_posts_than_a_pick_may_read_is_read_on():
     assert (rest, cursors) == (99.0, [None, "b", "c", "d"])
 
 
-@pytest.mark.parametrize("lost", [FAILED, INVALID])
+@pytest.mark.parametrize("lost", [FAILED, INVALID, MISSING])
 def test_what_was_read_before_a_page_that_cannot_be_had_is_complete_and_no_more(lost):
     again = [INVALID] if lost is INVALID else []  # a cursor that is refused is asked for anew, once, from the start
     first = [page(90, 80.5, cursor="b"), lost, *([page(90, 80.5, cursor="b")] if again else []), *again]
@@ -77,7 +78,7 @@ def test_what_was_read_before_a_page_that_cannot_be_had_is_complete_and_no_more(
     assert (outcome.missing, rest) == (None, 81.0)
 
 
-@pytest.mark.parametrize("lost", [FAILED, INVALID])
+@pytest.mark.parametrize("lost", [FAILED, INVALID, MISSING])
 def test_a_slice_without_a_page_is_to_be_tried_again(lost):
     outcome, rest, _ = outcome_of(lost)
     assert (outcome.missing, rest) == (Reason.TEMPORARY, None)
