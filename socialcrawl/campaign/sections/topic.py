@@ -14,12 +14,12 @@ from socialcrawl.campaign.sections.values import (
     Section,
     Span,
     Together,
+    parse_moments,
 )
 from socialcrawl.crawls.collect.estimators.registry import NAMES, check, check_start, takes_options
 from socialcrawl.crawls.collect.estimators.regressor import FEATURES
 from socialcrawl.crawls.collect.strategies import STRATEGIES, check_strategy
 from socialcrawl.engine.model import LARGEST
-from socialcrawl.text.wording import parse_instant
 
 
 class TopicSection(Section):
@@ -43,8 +43,7 @@ class TopicSection(Section):
     @property
     def span(self) -> tuple[float | None, float | None]:
         """From when until when (exclusive) posts count, Unix seconds; None: nothing bounds it."""
-        begin, end = (None if text is None else parse_instant(text) for text in (self.from_, self.until))
-        return begin, end
+        return parse_moments(self.from_, self.until)
 
 
 class AccountsSection(Section):

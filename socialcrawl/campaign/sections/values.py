@@ -149,6 +149,12 @@ Positive = Annotated[int, Field(ge=1, le=LARGEST)]
 FilePath = Annotated[Path, Field(strict=False)]
 
 
+def parse_moments(begin: str | None, end: str | None) -> tuple[float | None, float | None]:
+    """Return both instants of a span of time in Unix seconds; None: not said."""
+    first, last = (None if text is None else parse_instant(text) for text in (begin, end))
+    return first, last
+
+
 class Section(BaseModel):
     """A table of a campaign file; unknown keys are refused."""
 

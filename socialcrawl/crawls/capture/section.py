@@ -4,10 +4,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from socialcrawl.campaign.sections.values import Moment, Positive, Section, Span
+from socialcrawl.campaign.sections.values import Moment, Positive, Section, Span, parse_moments
 from socialcrawl.crawls.capture.rules import CaptureRules
 from socialcrawl.engine.model import LARGEST
-from socialcrawl.text.wording import parse_instant, parse_seconds
+from socialcrawl.text.wording import parse_seconds
 
 USUAL = CaptureRules(0.0)
 """Whose defaults are those of the campaign file."""
@@ -57,8 +57,7 @@ class CaptureSection(Section):
     @property
     def span(self) -> tuple[float | None, float | None]:
         """From when until when (exclusive) posts are read, Unix seconds; None: not said."""
-        begin, end = (None if text is None else parse_instant(text) for text in (self.from_, self.until))
-        return begin, end
+        return parse_moments(self.from_, self.until)
 
     def make_rules(self) -> CaptureRules:
         """Return the rules of the crawl; a span that names no begin, which `CaptureKind.check` refuses, is empty."""
