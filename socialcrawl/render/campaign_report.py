@@ -216,7 +216,8 @@ def show(console: Console, given: CampaignReport, png: Path | None = None) -> No
         console.print(block_charts.draw_days(found.on_topic, width, cut=given.cut))
     _show_known(console, given)
     console.print()
-    console.print(_make_requests(found))
+    if found.requests:
+        console.print(_make_requests(found))
     if billed and found.billed_posts:
         console.print()
         console.print(_make_bill(found))

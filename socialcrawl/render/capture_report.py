@@ -17,6 +17,8 @@ LONG = 60  # characters of a query that are shown
 WHY: Mapping[str, str] = {
     Reason.PROTECTED: "the server does not let you search. Set a token under [source], see the page Platforms.",
     Reason.TEMPORARY: "no usable answer came, however often it was tried.",
+    Reason.UNREACHABLE: "the search does not reach back that far. A new campaign with archive = true under [capture] "
+    "reads the full archive.",
 }
 """What the reasons of slices that could not be read mean."""
 

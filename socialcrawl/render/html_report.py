@@ -298,7 +298,8 @@ def _make_requests(page: PageSource) -> Iterator[ET.Element]:
         for (endpoint, kind, status), count in group_requests(found.requests).items()
     ]
     head = ["endpoint", "reply", "status", "requests"]
-    yield make_table(head, rows, caption="requests by status", numbers=[2, 3])
+    if rows:
+        yield make_table(head, rows, caption="requests by status", numbers=[2, 3])
     if page.report.billed and found.billed_posts:
         bill = [(day, f"{posts:,}", f"${cost:,.2f}") for day, posts, cost in found.billed_posts]
         table = make_table(["day (UTC)", "posts", "cost at most"], bill, caption="billed by day", numbers=[1, 2])

@@ -76,6 +76,17 @@ def test_with_a_budget_that_ends_early_what_is_called_complete_is_complete(mock,
     assert texts_of(database) == list_matches(), "a higher budget goes on where the lower one ended"
 
 
+def test_what_the_search_of_the_last_days_does_not_reach_is_one_span_with_what_to_do(mock, tmp_path):
+    database = tmp_path / "a.db"
+    assert captured(mock.url, database, capture={"archive": False}).kind == "done"
+    (query,) = reported(database)["queries"]
+    begin, end = span()
+    assert (query["complete"], query["failed"]) == ([], [[f"{stamp(begin)}/{stamp(end)}", "unreachable"]])
+    text = " ".join(socialcrawl("report", database).stdout.split())
+    assert "unreachable: the search does not reach back that far. A new campaign with archive = true" in text
+    assert "requests by status" not in text, "none was sent"
+
+
 FORKED = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked")
 
 

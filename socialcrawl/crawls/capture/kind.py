@@ -31,7 +31,7 @@ class CaptureKind(CrawlKind):
     facts = CAPTURE
     matter = "every post that matches the topic"
     does = "which reads every post that the platform's search finds, slice by slice of time"
-    unasked = "a capture reads posts, not accounts: this account wrote none of those that it read, or is mentioned"
+    unasked = "a capture reads posts, not accounts. The view topic_post lists posts of this account, if any were found"
     drawn = """\
 Posts are those that the platform's search returned for the queries, in the spans of time that are complete. Searches
 leave out what the platform does not index, such as deleted posts and posts of protected accounts."""

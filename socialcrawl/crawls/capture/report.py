@@ -124,12 +124,15 @@ def estimate_total(crawl: Capture) -> VolumeEstimate | None:
 def _read_coverage(crawl: Capture, query: Node, text: str) -> QueryCoverage:
     read = [one for one in crawl.read if one.whole.query == query]
     left = [(one.begin, one.end) for one in crawl.pending.values() if one.query == query]
-    failed = [(one.text, str(why)) for one, why in crawl.failed if one.query == query]
+    failed: dict[str, list[Span]] = {}
+    for one, why in crawl.failed:
+        if one.query == query:
+            failed.setdefault(str(why), []).append((one.begin, one.end))
     return QueryCoverage(
         text,
         [write_span(*span) for span in merge_spans((one.begin, one.end) for one in read)],
         [write_span(*span) for span in merge_spans(left)],
-        failed,
+        sorted((write_span(*span), why) for why, spans in failed.items() for span in merge_spans(spans)),
         sum(one.posts for one in read),
     )
 

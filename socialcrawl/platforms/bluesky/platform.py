@@ -49,7 +49,7 @@ class BlueskyPlatform(Platform):
     full_name = "write a handle with its domain, as name.bsky.social, or a DID"
     template = Template(
         "campaign-bluesky.toml",
-        "edit it (name seeds, or an app password: search is often closed to others)",
+        "edit it (search is often closed without an app password)",
         "edit it",
     )
 
