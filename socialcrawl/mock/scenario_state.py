@@ -124,8 +124,9 @@ class ScenarioState:
         return response
 
     def find_previous(self, platform: MockPlatform, asked: MockRequest, guest: Guest) -> MockResponse | None:
-        """Return the last page that this guest had of the same list; None where there was none."""
-        return self._last.get(_identify_list(platform, asked, guest))
+        """Return the last page that this guest had of the same list, if it leads to the one that is asked for."""
+        before = self._last.get(_identify_list(platform, asked, guest))
+        return before if before is not None and _leads_to(before, asked) else None
 
     def _check(self, scenario: Scenario) -> None:
         names: set[str] = set()
@@ -144,6 +145,12 @@ class ScenarioState:
                         "underscores that nobody has."
                     )
                 names.add(name)
+
+
+def _leads_to(response: MockResponse, asked: MockRequest) -> bool:
+    """Return whether a page names the next one so: in its body, or in a header such as Link."""
+    said = " ".join([response.body.decode("utf-8", "replace"), *response.headers.values()])
+    return any(value in said for name, value in asked.query if name in PAGING)
 
 
 def _identify_list(platform: MockPlatform, asked: MockRequest, guest: Guest) -> tuple[Any, ...]:
