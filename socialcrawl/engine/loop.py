@@ -22,7 +22,18 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
 
 from socialcrawl.engine.model import Grant, Outcome, Reply, Request, Stop, StopKind, Wait
-from socialcrawl.engine.protocols import Batch, Clock, Conversation, Crawl, Planner, Source, Store, Watcher, Wire
+from socialcrawl.engine.protocols import (
+    Batch,
+    Clock,
+    Conversation,
+    Crawl,
+    Hurried,
+    Planner,
+    Source,
+    Store,
+    Watcher,
+    Wire,
+)
 
 TICK = 0.2  # seconds between looks at the interrupt flag while requests are in flight
 GRACE = 8.0  # seconds that an interrupted run waits for what is in flight; the rest counts as spent
@@ -186,6 +197,8 @@ class _BatchRun:
 
     def _interrupt(self) -> None:
         self.halt = Stop(StopKind.INTERRUPTED, "interrupted; everything is saved, run again to go on")
+        if isinstance(self.parts.wire, Hurried):
+            self.parts.wire.hurry()
         wait(self.flying, GRACE)
         self._land(None)
         self.ready.extend((conversation, grant.request) for conversation, grant in self.flying.values())  # to ask again

@@ -46,6 +46,7 @@ class Act(StrEnum):
     WALK = "walk"  # sample: find whom an account links to
     INWARD = "inward"  # sample: find who links to an account
     SLICE = "slice"  # capture: read the posts that match a query in a span of time
+    LIVE = "live"  # capture: read the posts that match from a stream, as they appear
     IMPORT = "import"  # nothing was asked: a file or an earlier campaign has the answer
 
 
@@ -129,11 +130,11 @@ FAILED = (ReplyKind.BROKEN, ReplyKind.LOST)
 """There is no reply: the server or the network failed."""
 PUT_OFF = (*FAILED, ReplyKind.BACKOFF, ReplyKind.WINDOW, ReplyKind.DAY, ReplyKind.INVALID)
 """These replies say nothing of the node, which is picked again later."""
-STEPS = (Act.EXPAND, Act.RECRAWL, Act.PROBE, Act.WALK, Act.SLICE)
+STEPS = (Act.EXPAND, Act.RECRAWL, Act.PROBE, Act.WALK, Act.SLICE, Act.LIVE)
 """The steps of a campaign, which its budget of steps counts."""
 VISITS = (Act.EXPAND, Act.WALK)
 """The steps that read all posts of an account; others may bring none."""
-SEARCHES = (Act.SEARCH, Act.SLICE)
+SEARCHES = (Act.SEARCH, Act.SLICE, Act.LIVE)
 """Acts whose node is a query."""
 FINDING = (*SEARCHES, Act.INWARD)
 """Acts that find the authors of posts: their outcomes have no value, and link to these."""
@@ -329,7 +330,8 @@ class Page:
     `follows` are whom the account that was asked follows, in the platform's order; `mark` is the newest that a page of
     an account's posts shows, in the platform's own terms, whether or not it counts; "" where there is no such thing;
     `active` pairs accounts with when they last posted (ISO 8601), as far as the answer tells it to who probes them;
-    `opted_out` counts the posts of a search that were left out because their authors opted out.
+    `opted_out` counts the posts of a search that were left out because their authors opted out; `deleted` are the ids
+    of posts, and `deleted_accounts` those of accounts, that a stream says were deleted.
     """
 
     posts: Sequence[PostRow] = ()
@@ -342,6 +344,8 @@ class Page:
     mark: str = ""
     active: Sequence[tuple[Who, str]] = ()
     opted_out: int = 0
+    deleted: Sequence[str] = ()
+    deleted_accounts: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,7 +355,8 @@ class Answer:
     `targets[i]` was mentioned in posts with `target_hits[i]` occurrences of the topic together (weighed by the kind of
     mention, where the campaign does so), in order of first appearance; `found` maps the nodes answered about, in order,
     to their platform ids; `missing` maps nodes to reasons; `follows` are the nodes that the account follows; `mark` is
-    that of the page; `active` maps nodes to when they last posted (ISO 8601), where the page told it.
+    that of the page; `active` maps nodes to when they last posted (ISO 8601), where the page told it; `deleted` and
+    `deleted_accounts` are those of the page, which are erased when the batch is finished.
     """
 
     posts: int = 0
@@ -363,6 +368,8 @@ class Answer:
     follows: tuple[int, ...] = ()
     mark: str = ""
     active: Mapping[int, str] = field(default_factory=dict)
+    deleted: Sequence[str] = ()
+    deleted_accounts: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

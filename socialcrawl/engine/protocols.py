@@ -254,6 +254,14 @@ class Wire(Protocol):
         """Return the reply to one request, parsed and classified; a failure is a reply of kind `broken`."""
 
 
+@runtime_checkable
+class Hurried(Protocol):
+    """A wire of which some requests wait for what is still to come."""
+
+    def hurry(self) -> None:
+        """Have them answered with what there is."""
+
+
 class Store(Protocol):
     """What is remembered: one transaction a request, nothing held back."""
 

@@ -71,6 +71,7 @@ ACTS = {
     "walk": ("account visited by walks", "accounts visited by walks"),
     "inward": ("search for who mentions an account", "searches for who mentions an account"),
     "slice": ("slice of time read", "slices of time read"),
+    "live": ("part of the stream read", "parts of the stream read"),
     "import": ("account imported", "accounts imported"),
 }
 

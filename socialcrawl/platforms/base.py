@@ -98,6 +98,7 @@ class Platform(ABC):
         facts: its name, and what every floor may know of it.
         roles: its endpoints, by what a crawl does with them.
         searches: whether it has a search.
+        streams: whether it has a stream of new posts that captures can read.
         look_up: whether named accounts are looked up before they are asked.
         publishing: what its terms let you publish of what was collected, where they restrict that; "" elsewhere.
         advice: what a person can do where the searches find nobody.
@@ -110,6 +111,7 @@ class Platform(ABC):
     facts: ClassVar[PlatformFacts]
     roles: ClassVar[EndpointRoles]
     searches: ClassVar[bool] = False
+    streams: ClassVar[bool] = False
     look_up: ClassVar[bool] = False
     publishing: ClassVar[str] = ""
     advice: ClassVar[str] = "name seeds (usernames = [...])"

@@ -18,12 +18,14 @@ class SlicePlan:
         archive: whether the full archive is searched, where there are two searches.
         authors: whether the authors' profiles are fetched too, where they are billed.
         begin: when the first slice begins, Unix seconds; None: not known.
+        live: whether a stream is read too.
     """
 
     pages: int = 20
     archive: bool = True
     authors: bool = False
     begin: float | None = None
+    live: bool = False
 
 
 BY_DEFAULT = SlicePlan()

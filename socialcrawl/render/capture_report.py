@@ -7,10 +7,10 @@ from typing import Any
 from rich.console import RenderableType
 from rich.table import Table
 
-from socialcrawl.crawls.capture.report import CaptureReport, QueryCoverage
+from socialcrawl.crawls.capture.report import CaptureReport, QueryCoverage, StreamCoverage
 from socialcrawl.engine.model import Reason
 from socialcrawl.render.console import Text
-from socialcrawl.text.wording import round_up
+from socialcrawl.text.wording import pluralize, round_up
 
 LISTED = 5  # spans that are shown of each kind
 LONG = 60  # characters of a query that are shown
@@ -36,6 +36,8 @@ def list_parts(found: CaptureReport) -> Iterator[RenderableType]:
         table.add_row(_shorten(one.query), f"{one.posts:,}", _list_spans(one.complete), _describe_rest(one))
     if found.span is not None:
         yield table
+    if found.stream is not None:
+        yield Text("\n".join(_describe_stream(found.stream)))
     reasons = {why for one in found.queries for _, why in one.failed}
     yield from (Text(f"{why}: {WHY[why]}") for why in sorted(reasons & WHY.keys()))
 
@@ -60,6 +62,21 @@ def _describe(found: CaptureReport) -> Iterator[str]:
         yield (
             f'How many posts all of it has is not known: parts are read in the order "{found.order}", so those that '
             'were read are no random sample. order = "even" draws one.'
+        )
+
+
+def _describe_stream(stream: StreamCoverage) -> Iterator[str]:
+    parts = pluralize(stream.segments, "part")
+    if not stream.complete:
+        yield f"Stream: connected, and nothing came yet ({parts})."
+        return
+    begin, end = stream.complete[0].partition("/")[0], stream.complete[-1].partition("/")[2]
+    posts = pluralize(stream.posts, "matching post")
+    yield f"Stream: {posts} from {_format_time(begin)} to {_format_time(end)} UTC, in {parts}."
+    if holes := len(stream.complete) - 1:
+        yield (
+            f"It did not replay {pluralize(holes, 'span')} in between, which searches read: the table lists what of "
+            "that is left."
         )
 
 

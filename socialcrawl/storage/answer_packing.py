@@ -78,6 +78,7 @@ def list_accounts(page: Page) -> list[Who]:
 
 def pack_answer(kept: Answer) -> str:
     """Return an answer as JSON."""
+    gone = [list(kept.deleted), list(kept.deleted_accounts)] if kept.deleted or kept.deleted_accounts else []
     return orjson.dumps(
         [
             kept.posts,
@@ -86,7 +87,8 @@ def pack_answer(kept: Answer) -> str:
             list(kept.target_hits),
             list(kept.found.items()),
             _pack_reasons(kept),
-            *([list(kept.follows), kept.mark, list(kept.active.items())] if kept.active else _pack_rest(kept)),
+            *([list(kept.follows), kept.mark, list(kept.active.items())] if kept.active or gone else _pack_rest(kept)),
+            *gone,
         ]
     ).decode()
 
@@ -97,7 +99,8 @@ def unpack_answer(text: str) -> Answer:
     follows = tuple(rest[0]) if rest else ()
     mark = rest[1] if len(rest) > 1 else ""
     active = dict(rest[2]) if len(rest) > 2 else {}
-    return Answer(posts, hits, targets, target_hits, dict(found), _parse_reasons(missing), follows, mark, active)
+    gone = rest[3:5] or ((), ())
+    return Answer(posts, hits, targets, target_hits, dict(found), _parse_reasons(missing), follows, mark, active, *gone)
 
 
 def pack_nodes(pairs: Iterable[tuple[int, int]], kept: Answer) -> str:

@@ -133,6 +133,7 @@ def ensure_campaign(
                 connection, int(held.id), orjson.loads(held.identity), given | rule, barred=gone, fixed=fixed
             )
             moved.take_up(settings, format_time(now), change, queries, counting)
+            versions.end_running_epoch(connection, moved.campaign, format_time(now))
             return moved.campaign
     except DBAPIError as error:
         raise convert_error(error, find_address(connection)) from error

@@ -3,11 +3,24 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 
 from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import DBAPIError
 
-from socialcrawl.engine.model import Act, Grant, Node, Outcome, Page, Reply, ReplyKind, Request, Who, format_time
+from socialcrawl.engine.model import (
+    Act,
+    Answer,
+    Grant,
+    Node,
+    Outcome,
+    Page,
+    Reply,
+    ReplyKind,
+    Request,
+    Who,
+    format_time,
+)
 from socialcrawl.engine.protocols import Batch, History, Ledger
 from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.graph.relevance import Links
@@ -18,6 +31,8 @@ from socialcrawl.storage.database import address
 from socialcrawl.storage.database.bulk import Lookup, match_keys
 from socialcrawl.storage.database.connection import close_connection
 from socialcrawl.storage.database.trouble import convert_error
+from socialcrawl.storage.erasure.execution import prepare
+from socialcrawl.storage.erasure.forgetting import forget_deleted
 from socialcrawl.storage.erasure.page_redaction import ForgottenKeys, PageRedaction, mask_for_billing, remove_forgotten
 from socialcrawl.storage.erasure.seed_slots import read_seeds
 from socialcrawl.storage.ledger.charges import SqlCharges, compute_bill
@@ -75,6 +90,7 @@ class SqlStore:
         self._who = Lookup(connection, known.where(match_keys(connection, account.c.node)))
         self._looked = False  # whether it is known if others were imported after the picks of an open batch
         self._gap: tuple[int, int] | None = None  # these picks, if so: the first and the last
+        self._deleted: list[tuple[Sequence[str], Sequence[str]]] = []  # posts and accounts, by answers of an open batch
         self._sent: dict[tuple[int, int], int] = {}  # request key -> request.id of its latest sending
 
     def close(self) -> None:
@@ -145,16 +161,22 @@ class SqlStore:
         with self._begin_transaction():
             rows = self.connection.execute(kept.order_by(request.c.id)).all()
         self._seen.resume(row.n for row in rows)
+        answers = [answer_packing.unpack_answer(row.answer) for row in rows]
+        for answer in answers:
+            self._note_deleted(answer)
         return {
-            (row.n, row.part): replace(row_values.parse_reply(row), rows=answer_packing.unpack_answer(row.answer))
-            for row in rows
+            (row.n, row.part): replace(row_values.parse_reply(row), rows=answer)
+            for row, answer in zip(rows, answers, strict=True)
         }
 
     def finish(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
-        """See `protocols.Store.finish`."""
+        """See `protocols.Store.finish`; what a stream says was deleted is erased in the same transaction."""
+        if self._deleted:
+            prepare(self.connection)
         with self._begin_transaction():
             self._write.write_outcomes(outcomes)
             self._write.clear_answers(batch)
+            self._erase_deleted(max((one.at for one in outcomes), default=0.0))
         self._seen.forget()
         self._gap = None
 
@@ -216,6 +238,19 @@ class SqlStore:
                 return reply
             return self._keep(number, grant, reply, reply.rows, gone or ForgottenKeys())
 
+    def _note_deleted(self, kept: Answer) -> None:
+        if kept.deleted or kept.deleted_accounts:
+            self._deleted.append((kept.deleted, kept.deleted_accounts))
+
+    def _erase_deleted(self, at: float) -> None:
+        if self._deleted:
+            posts, accounts = (
+                list(dict.fromkeys(chain.from_iterable(part))) for part in zip(*self._deleted, strict=True)
+            )
+            if forget_deleted(self.connection, posts, accounts, format_time(at), self._write.platform):
+                self._nodes.forget()
+            self._deleted.clear()
+
     def _note(self, batch: Batch) -> None:
         if self._held is not None:
             self._held.returning = frozenset(pick.n for pick in batch if pick.act == Act.RECRAWL)
@@ -230,6 +265,9 @@ class SqlStore:
         self._write.write_page(page, numbers, pairs, now)
         repeats = self._seen.find_repeats(*grant.request.key, [row.id for row in page.posts])
         kept = answer_packing.build_answer(page, numbers, same, pairs, self.links, repeats=repeats)
+        if page.deleted or page.deleted_accounts:
+            kept = replace(kept, deleted=page.deleted, deleted_accounts=page.deleted_accounts)
+            self._note_deleted(kept)
         if self._held is not None and kept.missing:
             self._held.note(kept.missing, reply.at)
         if kept.follows:

@@ -15,6 +15,7 @@ from socialcrawl.storage.database.connection import read_unlocked
 from socialcrawl.storage.schema.tables import campaign as campaigns
 from socialcrawl.storage.schema.tables import epoch, pick, standing, version
 
+RUNNING = "forget,running"  # why an epoch began whose campaign ran on with what it knew
 TOPIC = "topic"  # what an epoch says of itself that began with another topic
 ANEW = {TOPIC, "crawl"}  # changes after which earlier scores and values mean something else
 
@@ -33,11 +34,13 @@ def begin_epochs(connection: Connection, campaigns: Iterable[int], why: str, now
     Args:
         connection: the database, in a transaction.
         campaigns: campaign.id of each.
-        why: what changed, joined by commas: topic, seeds, crawl, track, accounts, forget, retain.
+        why: what changed, joined by commas: topic, seeds, crawl, track, accounts, forget, retain, running.
         now: the instant, ISO 8601.
     """
     number = 0
     for campaign in sorted(campaigns):
+        if why == RUNNING and find_last_reason(connection, campaign) == RUNNING:
+            continue  # it has gone on since with what it knew then
         last = select(func.coalesce(func.max(epoch.c.number), -1)).where(epoch.c.campaign == campaign)
         values = {
             "campaign": campaign,
@@ -50,6 +53,18 @@ def begin_epochs(connection: Connection, campaigns: Iterable[int], why: str, now
         connection.execute(delete(standing).where(standing.c.campaign == campaign))
         number += 1
     return number
+
+
+def find_last_reason(connection: Connection, campaign: int) -> str:
+    """Return why a campaign's last epoch began; called in a transaction."""
+    query = select(epoch.c.why).where(epoch.c.campaign == campaign).order_by(epoch.c.number.desc()).limit(1)
+    return str(connection.execute(query).scalar() or "")
+
+
+def end_running_epoch(connection: Connection, campaign: int, now: str) -> None:
+    """Begin an epoch for a campaign that is opened after something was erased while it ran; in a transaction."""
+    if find_last_reason(connection, campaign) == RUNNING:
+        begin_epochs(connection, [campaign], RUNNING.partition(",")[0], now)
 
 
 def find_topic_starts(connection: Connection, campaign: int) -> list[int]:

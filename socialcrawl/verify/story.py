@@ -19,7 +19,7 @@ from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.erasure.orders import WHY as FORGET
 from socialcrawl.storage.queries.decisions import find_first_picks, find_searches, read_aliases
 from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
-from socialcrawl.storage.versions import Version
+from socialcrawl.storage.versions import RUNNING, Version, find_next_pick
 
 ERASING = {FORGET, "retain"}  # why epochs began after which something is not there
 STEERING = {"kind", "seed", "topic", "seeds", "crawl", "source", *KINDS.built_in}
@@ -118,6 +118,8 @@ def read_story(connection: Opened, name: str) -> CampaignRecord:
         traces.read_topics(begun.id),
     )
     erased = [first for _, first, _, why in epochs if ERASING & {*why.split(",")}]
+    if epochs and epochs[-1][3] == RUNNING:  # what it decided since rests on what it still knew
+        erased.append(find_next_pick(connection, begun.id))
     slots = (begun.identity.get("seeds") or {}).get("usernames") or []
     names = traces.read_seeds(begun.platform, slots)
     lines = _FirstPicks(names, same, find_first_picks(connection, begun.id), find_searches(connection, begun.id))

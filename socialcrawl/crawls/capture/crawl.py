@@ -9,8 +9,10 @@ the only methods that do.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
+from math import inf
 from typing import NamedTuple
 
+from socialcrawl.crawls.capture.live import LiveProgress
 from socialcrawl.crawls.capture.rules import LAG, ROUNDING, CaptureRules
 from socialcrawl.crawls.capture.slices import (
     SliceKey,
@@ -77,6 +79,7 @@ class Capture:
         pending: the slices that are still to be read, by query, begin and end.
         read: what was read, in order.
         failed: slices that cannot be read, with the reason.
+        live: how far the stream of new posts was read.
         seeds: none; seed_relevance: 0.
     """
 
@@ -89,6 +92,7 @@ class Capture:
         self.pending: dict[SliceKey, TimeSlice] = {}
         self.read: list[ReadSpan] = []
         self.failed: list[tuple[TimeSlice, Unavailable]] = []
+        self.live = LiveProgress(rules)
         self._order = SliceOrder(rules, seed, 0)
         self._reached: dict[Node, ReadSpan] = {}  # by query, what was read up to the latest moment
 
@@ -117,6 +121,8 @@ class Capture:
                 return Wait(self.rules.begin + LAG + ROUNDING, "the span of time of the capture has not begun")
             pending = plan_slices(self.rules, self.queries, until)
             order = SliceOrder(self.rules, self.seed, count_parts(self.rules, until))
+        elif self.rules.live:
+            pending = [one for one in self.pending.values() if one.end <= self._find_latest(now)]
         elif not self.pending:
             found = self._find_new(now)
             if isinstance(found, Wait | Stop):
@@ -124,17 +130,29 @@ class Capture:
             pending = found
         if self.steps is not None:
             size = min(size, self.steps - self.taken)
+        chosen = nsmallest(size, pending, key=order)
+        turn = self.live.plan_turn(until, now, busy=bool(chosen))
+        if turn is None and not chosen:
+            return Wait(self._find_due(), "the stream could not be read: it is tried again")
+        asked = [(self.queries[0], Act.LIVE, str(turn))] if turn else []
+        asked += [(one.query, Act.SLICE, one.text) for one in chosen]
         return tuple(
-            Pick(self.picks + i, one.query, Act.SLICE, 0.0, (until,), one.text)
-            for i, one in enumerate(nsmallest(size, pending, key=order))
+            Pick(self.picks + i, node, act, 0.0, (until,), since) for i, (node, act, since) in enumerate(asked[:size])
         )
 
     def absorb(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """Learn what was read, in pick order."""
         for pick, outcome in zip(batch, outcomes, strict=True):
             self.picks = pick.n + 1
+            if pick.act in (Act.SLICE, Act.LIVE):
+                self._begin(pick)
+                self.taken += 1
+                self.relevance += outcome.posts
             if pick.act == Act.SLICE:
+                self.live.note_slice()
                 self._take(pick, outcome)
+            elif pick.act == Act.LIVE:
+                self._take_live(pick, outcome)
 
     def fold(self, history: History) -> None:
         """Absorb every finished batch."""
@@ -144,6 +162,10 @@ class Capture:
     def is_timed(self, now: float) -> bool:
         """Return whether the next choice depends on the time."""
         begins = self.until is None and (self.rules.end is None or self.rules.end > now - LAG - ROUNDING)
+        if self.rules.live:  # a span that the stream did not replay is searched once posts can be found there
+            return (
+                begins or self.live.retry_at is not None or any(one.part >= self.parts for one in self.pending.values())
+            )
         return begins or (self.until is not None and not self.pending)
 
     def note_open(self, pick: Pick, posts: int, oldest: float) -> None:
@@ -203,17 +225,33 @@ class Capture:
             return f"all slices were read, but for {what} that could not be: report lists them"
         return f"all of the span was read: {pluralize(int(self.relevance), 'post was', 'posts were')} returned"
 
-    def _take(self, pick: Pick, outcome: Outcome) -> None:
+    def _begin(self, pick: Pick) -> None:
+        """Plan the slices by the first pick, which says where the span ends."""
         if self.until is None:
             self.until = pick.x[0]
             self._order = SliceOrder(self.rules, self.seed, self.parts)
             self.pending = {one.key: one for one in plan_slices(self.rules, self.queries, self.until)}
+
+    def _find_latest(self, now: float) -> float:
+        """Return up to when posts can be found at `now`, where new ones come by the stream."""
+        return max(self.until or 0.0, self.rules.find_end(now))
+
+    def _find_due(self) -> float:
+        """Return when a capture that reads a stream goes on."""
+        slices = min((one.end for one in self.pending.values()), default=inf) + LAG + ROUNDING
+        return min(slices, inf if self.live.retry_at is None else self.live.retry_at)
+
+    def _take_live(self, pick: Pick, outcome: Outcome) -> None:
+        hole = self.live.take(pick, outcome)
+        if hole is not None:  # searches may find what the stream did not replay
+            missed = (TimeSlice(query, *hole, self.parts + pick.n) for query in self.queries)
+            self.pending.update((one.key, one) for one in missed)
+
+    def _take(self, pick: Pick, outcome: Outcome) -> None:
         begin, end = parse_span(pick.since)
         found = self.pending.pop((pick.node, begin, end), None)
         if found is None:  # for new posts
             found = TimeSlice(pick.node, begin, end, self.parts + pick.n)
-        self.taken += 1
-        self.relevance += outcome.posts
         if outcome.missing == Reason.TEMPORARY and found.tries + 1 < TRIES:
             self.pending[found.key] = replace(found, tries=found.tries + 1)
         elif outcome.missing is not None:

@@ -10,6 +10,7 @@ from socialcrawl.crawls.capture.crawl import COLUMNS, Capture
 from socialcrawl.crawls.capture.slices import count_parts
 from socialcrawl.crawls.facts import CAPTURE
 from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.platforms.base import Platform
@@ -55,18 +56,23 @@ leave out what the platform does not index, such as deleted posts and posts of p
         self.check(settings)
         slices = self.plan_slices(settings)
         platform.check_slices(settings, slices)
+        if slices.live and not platform.streams:
+            raise SettingsError(
+                f"No stream of {platform.title} can be read yet: write ongoing = true under [capture], which searches "
+                "for new posts again and again, instead of live = true."
+            )
         return platform.list_slice_queries(settings, topic, slices)
 
     def plan_slices(self, settings: Settings) -> SlicePlan:
         """See `CrawlKind.plan_slices`."""
         capture = settings.capture
-        return SlicePlan(capture.pages, capture.archive, capture.authors, capture.span[0])
+        return SlicePlan(capture.pages, capture.archive, capture.authors, capture.span[0], capture.live)
 
     def describe(self, settings: Settings) -> str:
         """See `CrawlKind.describe`."""
         capture = settings.capture
         until = f"until {capture.until}" if capture.until else "until now"
-        then = ", then new posts as they appear" if capture.ongoing else ""
+        then = ", then new posts as they appear" if capture.ongoing or capture.live else ""
         return f"all matching posts from {capture.from_} {until}{then}"
 
     def count(self, settings: Settings, platform: Platform) -> Mapping[str, Any]:
@@ -75,7 +81,7 @@ leave out what the platform does not index, such as deleted posts and posts of p
         return {
             "captures": True,
             "parts": capture.parts if rules.end is None else count_parts(rules, rules.end),
-            "endless": capture.ongoing,
+            "endless": capture.ongoing or capture.live,
             "steps": 0,
             "most_found": 0,
             "usernames": 0,
@@ -88,6 +94,8 @@ leave out what the platform does not index, such as deleted posts and posts of p
         posts, left = f"{crawl.relevance:,.0f}", f"{crawl.graph.left:,}"
         slices = f"{pluralize(len(crawl.read), 'slice')} read, {left} to be read"
         rows = [("posts", f"{posts} returned"), ("time", slices)]
+        if crawl.live.place is not None:
+            rows.append(("stream", f"read until {format_time(crawl.live.place.at)[:19]}Z, {crawl.live.posts:,} posts"))
         if crawl.failed:
             rows.append(("failed", pluralize(len(crawl.failed), "slice")))
         return Progress("slices read", f"posts {posts}", f"left {left}", rows)
@@ -102,7 +110,7 @@ leave out what the platform does not index, such as deleted posts and posts of p
     def find_counted_span(self, settings: Settings, began: float | None, now: float) -> CountedSpan:
         """See `CrawlKind.find_counted_span`: the span that is read; what is ongoing is counted until now."""
         capture, rules = settings.capture, settings.capture.make_rules()
-        until = now if began is None or capture.ongoing else min(began, now)
+        until = now if began is None or capture.ongoing or capture.live else min(began, now)
         return CountedSpan(rules.begin, rules.find_end(until), now, capture.archive)
 
     def explain_estimate(self, settings: Settings, quote: "Quote", steps: float) -> Iterator[str]:
@@ -114,13 +122,14 @@ leave out what the platform does not index, such as deleted posts and posts of p
             )
             if len(quote.typical.matches or ()) > 1:
                 yield "A post that matches several queries is counted for each of them."
-            if settings.capture.ongoing:
+            if settings.capture.ongoing or settings.capture.live:
                 yield "The probable numbers are those of the posts until now: new posts come on top."
 
     def limit_quote(self, settings: Settings) -> str:
         """See `CrawlKind.limit_quote`."""
-        if settings.capture.ongoing:
-            return "A capture with ongoing = true has no end: the budget is what stops it."
+        if settings.capture.ongoing or settings.capture.live:
+            which = "ongoing" if settings.capture.ongoing else "live"
+            return f"A capture with {which} = true has no end: the budget is what stops it."
         return "The budget bounds what a capture can cost."
 
     def report(self, traces: "CampaignTraces", campaign: "StoredCampaign", asked: ReportRequest) -> "CaptureReport":
@@ -134,6 +143,6 @@ leave out what the platform does not index, such as deleted posts and posts of p
         """See `CrawlKind.tell_choice`."""
         yield from super().tell_choice(section, platform)
         until = section.get("until") or "the moment at which it began"
-        then = ", then as posts appeared" if section.get("ongoing") else ""
+        then = ", then as posts appeared" if section.get("ongoing") or section.get("live") else ""
         yield f"time: from {section.get('from')} until {until}{then}"
         yield f"order: {section.get('order', 'newest')}"

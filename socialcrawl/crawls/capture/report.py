@@ -40,6 +40,22 @@ class QueryCoverage:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamCoverage:
+    """What of the live stream was read.
+
+    Attributes:
+        complete: spans of time that were read without a hole, as intervals of ISO 8601 (UTC). What lies between them
+            the stream did not replay, and was searched.
+        posts: how many posts came.
+        segments: in how many parts they were stored.
+    """
+
+    complete: Sequence[str]
+    posts: int
+    segments: int
+
+
+@dataclass(frozen=True, slots=True)
 class CaptureReport:
     """What a capture has read.
 
@@ -48,9 +64,10 @@ class CaptureReport:
         order: of its parts: newest | oldest | even.
         ongoing: whether it goes on with new posts.
         share: of the span's time, over all queries, the part that is complete, 0 to 1.
-        queries: their spans.
+        queries: their spans, by searches and the stream together; their posts are those of searches.
         posts: how many posts were returned; one that matches two queries counts twice.
         total: how many the whole span has, where that can be estimated.
+        stream: what of the live stream was read; None: none was.
     """
 
     span: str | None
@@ -60,6 +77,7 @@ class CaptureReport:
     queries: Sequence[QueryCoverage]
     posts: int
     total: VolumeEstimate | None
+    stream: StreamCoverage | None = None
 
 
 def report_capture(traces: CampaignTraces, campaign: StoredCampaign) -> CaptureReport:
@@ -83,8 +101,9 @@ def report_capture(traces: CampaignTraces, campaign: StoredCampaign) -> CaptureR
         crawl.rules.ongoing,
         _compute_share(crawl) if begun else 0.0,
         coverage,
-        sum(one.posts for one in coverage),
+        sum(one.posts for one in coverage) + crawl.live.posts,
         estimate_total(crawl) if begun and crawl.rules.order == EVEN else None,
+        _read_stream(crawl),
     )
 
 
@@ -121,6 +140,13 @@ def estimate_total(crawl: Capture) -> VolumeEstimate | None:
     return estimate_volume(posts[(read > 0) & (left == 0)], partial, parts)
 
 
+def _read_stream(crawl: Capture) -> StreamCoverage | None:
+    live = crawl.live
+    if not live.segments:
+        return None
+    return StreamCoverage([write_span(*span) for span in live.spans], live.posts, live.segments)
+
+
 def _read_coverage(crawl: Capture, query: Node, text: str) -> QueryCoverage:
     read = [one for one in crawl.read if one.whole.query == query]
     left = [(one.begin, one.end) for one in crawl.pending.values() if one.query == query]
@@ -130,7 +156,7 @@ def _read_coverage(crawl: Capture, query: Node, text: str) -> QueryCoverage:
             failed.setdefault(str(why), []).append((one.begin, one.end))
     return QueryCoverage(
         text,
-        [write_span(*span) for span in merge_spans((one.begin, one.end) for one in read)],
+        [write_span(*span) for span in merge_spans([*((one.begin, one.end) for one in read), *crawl.live.spans])],
         [write_span(*span) for span in merge_spans(left)],
         sorted((write_span(*span), why) for why, spans in failed.items() for span in merge_spans(spans)),
         sum(one.posts for one in read),
@@ -139,7 +165,8 @@ def _read_coverage(crawl: Capture, query: Node, text: str) -> QueryCoverage:
 
 def _compute_share(crawl: Capture) -> float:
     """Return which share of the time of all queries is complete."""
-    whole = (crawl.until or 0.0) - crawl.rules.begin
-    left = sum(one.end - one.begin for one in crawl.pending.values())
-    left += sum(one.end - one.begin for one, _ in crawl.failed)
+    until = crawl.until or 0.0
+    whole = until - crawl.rules.begin
+    known = [*crawl.pending.values(), *(one for one, _ in crawl.failed)]
+    left = sum(one.end - one.begin for one in known if one.end <= until)
     return max(0.0, 1.0 - left / (whole * len(crawl.queries)))

@@ -23,6 +23,8 @@ class CaptureRules:
         ongoing: whether new posts are read as they appear, once the span is read.
         soonest, latest: seconds between two searches for new posts, at least and at most.
         margin: seconds by which a search for new posts overlaps with what was read.
+        live: whether new posts are read from the platform's stream.
+        segment: seconds of the stream that are stored together.
     """
 
     begin: float
@@ -34,6 +36,8 @@ class CaptureRules:
     soonest: float = 60.0
     latest: float = 3_600.0
     margin: float = 120.0
+    live: bool = False
+    segment: float = 20.0
 
     def find_end(self, now: float) -> float:
         """Return up to when posts can be found at `now`, as far as they are wanted (Unix seconds)."""

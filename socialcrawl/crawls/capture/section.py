@@ -36,6 +36,17 @@ class CaptureSection(Section):
     ongoing: bool = Field(default=USUAL.ongoing, description="also read new posts as they appear, without an end")
     soonest: Span = Field(default="1m", description="ongoing: how long it waits for new posts at least ...")
     latest: Span = Field(default="1h", description="... and at most: as long as about a page of them takes")
+    live: bool = Field(
+        default=USUAL.live,
+        description="Bluesky: also read new posts from Jetstream as they appear, without an end; what it cannot "
+        "replay is searched",
+    )
+    segment: Span = Field(default="20s", description="live: how much of the stream is stored together, at most")
+    stream: str | None = Field(
+        default=None,
+        description="live: address of the server, such as wss://jetstream.us-east.bsky.network; one that speaks "
+        "version 1 only ends in /subscribe",
+    )
     archive: bool = Field(
         default=True, description="X: search the full archive; false: the last 7 days, which more tokens may search"
     )
@@ -50,6 +61,11 @@ class CaptureSection(Section):
             raise ValueError("from is not before until, so there is nothing to read: put an earlier from")
         if self.until is not None and self.ongoing:
             raise ValueError("ongoing = true has no end, and until names one: remove one of them")
+        if self.live and (self.ongoing or self.until is not None):
+            other = "ongoing = true searches for new posts instead" if self.ongoing else "until names an end"
+            raise ValueError(f"live = true reads new posts from the stream without an end, and {other}: remove one")
+        if self.stream is not None and not self.stream.startswith(("wss://", "ws://", "https://", "http://")):
+            raise ValueError("stream is the address of a server: write wss:// before its name")
         if parse_seconds(self.soonest) > parse_seconds(self.latest):
             raise ValueError("soonest is longer than latest: exchange them")
         return self
@@ -71,4 +87,6 @@ class CaptureSection(Section):
             self.ongoing,
             parse_seconds(self.soonest),
             parse_seconds(self.latest),
+            live=self.live,
+            segment=parse_seconds(self.segment),
         )

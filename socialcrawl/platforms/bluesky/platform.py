@@ -17,6 +17,7 @@ from socialcrawl.platforms.bluesky.post_mentions import is_did, is_handle, parse
 from socialcrawl.platforms.bluesky.source import FEED, FOLLOWS, LIST, PROFILES, SEARCH, BlueskySource
 from socialcrawl.platforms.facts import BLUESKY
 from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan
+from socialcrawl.system.loopback import is_loopback
 
 if TYPE_CHECKING:
     from socialcrawl.platforms.bluesky.wire import BlueskyWire
@@ -30,6 +31,7 @@ class BlueskyPlatform(Platform):
 
     facts = BLUESKY
     searches = True
+    streams = True
     roles = EndpointRoles(
         search=SEARCH,
         by_name=PROFILES,
@@ -114,6 +116,7 @@ class BlueskyPlatform(Platform):
 
     def make_wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "BlueskyWire":
         """See `Platform.make_wire`: with a session where there is a password."""
+        from socialcrawl.platforms.bluesky.jetstream import PUBLIC  # noqa: PLC0415 - plans are made without websockets
         from socialcrawl.platforms.bluesky.session import Session, find_sign_in_server  # noqa: PLC0415 - plans are made without httpx
         from socialcrawl.platforms.bluesky.wire import BlueskyWire  # noqa: PLC0415 - as above
 
@@ -143,6 +146,7 @@ class BlueskyPlatform(Platform):
             whole=source.keep_answers,
             sessions=sessions,
             deadline=source.deadline,
+            stream=terms.settings.capture.stream or (terms.base if is_loopback(terms.base) else PUBLIC),
         )
 
     def make_probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:

@@ -25,6 +25,7 @@ from socialcrawl.engine.model import (
     Who,
 )
 from socialcrawl.engine.protocols import Batch, Conversation
+from socialcrawl.engine.stream_places import parse_part, parse_turn
 from socialcrawl.engine.time_spans import parse_span
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.platforms.bluesky.entities import make_search_parameters
@@ -32,6 +33,7 @@ from socialcrawl.platforms.bluesky.opt_outs import EACH, LOOK_UP, look_up_accoun
 from socialcrawl.platforms.bluesky.parse import format_stamp
 from socialcrawl.platforms.bluesky.post_mentions import is_did, is_handle
 from socialcrawl.platforms.bluesky.slice_pages import SlicePages, join_marks
+from socialcrawl.platforms.live_reading import make_live_outcome
 from socialcrawl.platforms.look_ups import explain_missing, list_mentioners, look_up
 from socialcrawl.platforms.node_reading import Reading
 from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan, read_slice
@@ -44,6 +46,8 @@ SEARCH = "/xrpc/app.bsky.feed.searchPosts"
 FOLLOWS = "/xrpc/app.bsky.graph.getFollows"
 MEMBERS = "/xrpc/app.bsky.graph.getList"
 RESOLVE = "/xrpc/com.atproto.identity.resolveHandle"
+
+STREAM = "/xrpc/network.bsky.jetstream.subscribeEvents"  # which stands for version 1 too
 
 LIST = "list:"  # how a query begins whose accounts are the members of a list
 PROBE = 1  # posts
@@ -135,6 +139,8 @@ class BlueskySource:
                 made.append(self._read_user(pick, who, next(crowds)))
             elif pick.act == Act.SLICE:
                 made.append(self._read_slice(pick))
+            elif pick.act == Act.LIVE:
+                made.append(self._read_stream(pick))
             elif pick.act not in TOGETHER:
                 made.append(self._search(pick) if pick.act == Act.SEARCH else self._read_inward(pick, who))
         for act, converse in (("resolve", self._look_up), ("probe", self._probe)):
@@ -179,6 +185,12 @@ class BlueskySource:
             return pages.place((yield from self._read_page(request)))
 
         return {pick.n: (yield from read_slice(pick, self.slices.pages, ask, read))}
+
+    def _read_stream(self, pick: Pick) -> Conversation:
+        turn, size = parse_turn(pick.since), self.policy.get_endpoint(STREAM).page
+        asked = {"after": str(turn.place), "seconds": f"{turn.seconds:g}", "limit": str(size)}
+        request = Request((pick.n, 1), STREAM, asked, size, self.policy.compute_most(STREAM, size))
+        return {pick.n: make_live_outcome(pick, (yield from self._read_page(request)))}
 
     def _read_members(self, reading: Reading, address: str) -> Generator[Request, Reply, None]:
         """Read the members of a list; servers know it by its owner's DID, people by the handle."""
@@ -269,12 +281,15 @@ class BlueskySource:
 
     def _read_page(self, asked: Request) -> Generator[Request, Reply, Reply]:
         """Return the reply to the request for a page, with what those have written who do not mind."""
-        if not self.opt_outs or asked.endpoint not in (SEARCH, FEED):
+        if not self.opt_outs or asked.endpoint not in (SEARCH, FEED, STREAM):
             return (yield asked)
-        return (yield from (self._read_search(asked) if asked.endpoint == SEARCH else self._read_feed(asked)))
+        return (yield from (self._read_feed(asked) if asked.endpoint == FEED else self._read_search(asked)))
 
     def _read_search(self, asked: Request) -> Generator[Request, Reply, Reply]:
-        """Return the reply to the request for a page of a search, with the posts of those only who do not mind."""
+        """Return the reply to the request for a page of a search, with the posts of those only who do not mind.
+
+        A part of a stream is read in the same way: first who wrote its posts, then those posts.
+        """
         n, part = asked.key
         first = yield replace(
             asked, key=(n, RequestPart.AUTHORS + part), params={**asked.params, "show": "authors"}, items=0
@@ -289,7 +304,8 @@ class BlueskySource:
             return Reply(ReplyKind.BROKEN, first.at, why="the authors could not be looked up")
         if not found:
             return replace(first, rows=Answer(mark=first.answer.mark))
-        return join_marks(first, (yield replace(asked, params={**asked.params, "ids": _list_ids(found)})))
+        same = {"through": str(parse_part(first.cursor).end)} if asked.endpoint == STREAM and first.cursor else {}
+        return join_marks(first, (yield replace(asked, params={**asked.params, **same, "ids": _list_ids(found)})))
 
     def _read_feed(self, asked: Request) -> Generator[Request, Reply, Reply]:
         """Return the reply to the request for a page of a feed, with reposts of those only who do not mind.

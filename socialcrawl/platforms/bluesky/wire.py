@@ -6,16 +6,19 @@ from typing import Any
 from urllib.parse import urlencode
 
 from socialcrawl.engine.model import Grant, Page, Reason, Reply, ReplyKind, Request, Who
+from socialcrawl.engine.stream_places import StreamPart, parse_place
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.platforms.bluesky import classify, parse
 from socialcrawl.platforms.bluesky.entities import EVERYTHING
+from socialcrawl.platforms.bluesky.jetstream import make_connect, name_post
 from socialcrawl.platforms.bluesky.opt_outs import shows_opted_out
 from socialcrawl.platforms.bluesky.parse import Json
 from socialcrawl.platforms.bluesky.session import Session
-from socialcrawl.platforms.bluesky.source import ACTORS, FEED, FOLLOWS, MEMBERS, PROFILES, RESOLVE, SEARCH
+from socialcrawl.platforms.bluesky.source import ACTORS, FEED, FOLLOWS, MEMBERS, PROFILES, RESOLVE, SEARCH, STREAM
 from socialcrawl.platforms.headers import parse_date, parse_pause
 from socialcrawl.platforms.http_client import HttpAnswer, HttpClient, bound_memory
 from socialcrawl.platforms.json_reader import decode_json, name_empty, parse_moment
+from socialcrawl.platforms.stream_reader import StreamReader
 from socialcrawl.system.loopback import is_loopback
 from socialcrawl.system.secret import redact
 
@@ -38,6 +41,7 @@ class BlueskyWire:
         now: the clock, for the instant of arrival.
         timeout: seconds to wait for each part of an answer.
         deadline: seconds for a whole answer; None: four times the timeout.
+        stream: the address of Jetstream, for campaigns that read it.
         contact: address at which the operator of the crawl can be reached.
         keep: whether each post's original JSON is kept.
         whole: whether each answer is kept as it came, except for those that show accounts that opted out.
@@ -53,21 +57,32 @@ class BlueskyWire:
     whole: bool = False
     sessions: Mapping[str, Session] = field(default_factory=dict)
     deadline: float | None = None
+    stream: str = ""
     http: HttpClient = field(init=False, repr=False)
+    reader: StreamReader = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         http = HttpClient(self.base, self.now, self.timeout, self.contact, self.deadline)
         object.__setattr__(self, "http", http)
+        connecting = make_connect(self.stream, self._matches, self.now, self.timeout, self.contact)
+        object.__setattr__(self, "reader", StreamReader(connecting, name_post, self.now))
 
     @bound_memory
     def send(self, grant: Grant) -> Reply:
         """Return the reply to one request; see `protocols.Wire.send`."""
+        if grant.request.endpoint == STREAM:
+            return self._read_stream(grant.request.params)
         reply, body = self.ask(grant)
         return self._read(grant.request, reply, body) if reply.kind in (ReplyKind.OK, ReplyKind.MISSING) else reply
+
+    def hurry(self) -> None:
+        """See `protocols.Hurried`."""
+        self.reader.hurry()
 
     def close(self) -> None:
         """Let go of connections."""
         self.http.close()
+        self.reader.close()
 
     def ask(self, grant: Grant) -> tuple[Reply, Any]:
         """Return the reply to one request without rows, and its decoded JSON; None where it is none."""
@@ -87,6 +102,22 @@ class BlueskyWire:
         if session is not None and classify.parse_error(body)[0] in classify.ENDED:
             session.refuse(token)
         return self._classify(grant.request, came, body, signed=session is not None), body
+
+    def _matches(self, view: Json) -> bool:
+        return any(parse.parse_search({"posts": [view]}, self.hits).hits)
+
+    def _read_stream(self, asked: Mapping[str, str]) -> Reply:
+        """Return a part of the stream, or why it cannot be read."""
+        through = parse_place(asked["through"]) if "through" in asked else None
+        found = self.reader.read(
+            parse_place(asked["after"]), seconds=float(asked["seconds"]), most=int(asked["limit"]), through=through
+        )
+        if isinstance(found, Reply):
+            return found
+        page = self._parse_search(asked, {"posts": found.posts})
+        if through is None:  # else the first request for this part has told them
+            page = replace(page, deleted=found.deleted, deleted_accounts=found.accounts)
+        return Reply(ReplyKind.OK, self.now(), rows=page, cursor=str(StreamPart(found.begin, found.end)))
 
     def _classify(self, request: Request, came: HttpAnswer, body: Any, *, signed: bool) -> Reply:
         known, date = classify.parse_limits(came.headers), parse_date(came.headers)

@@ -45,6 +45,7 @@ class MastodonPlatform(Platform):
 
     facts = MASTODON
     searches = True
+    streams = True
     roles = EndpointRoles(
         search=TAG, by_name=LOOK_UP, by_id=LOOK_UP, timeline=STATUSES, following=FOLLOWING, together=1, probe=LOOK_UP
     )
@@ -86,7 +87,11 @@ class MastodonPlatform(Platform):
 
     def check_slices(self, settings: Settings, slices: SlicePlan) -> None:
         """See `Platform.check_slices`: ids tell the time since Mastodon 2.0."""
-        del settings
+        if slices.live and not settings.source.variable:
+            raise SettingsError(
+                "Mastodon streams to its users only: name the environment variable that holds your token under "
+                "[source] token_env, or write ongoing = true under [capture] instead of live = true."
+            )
         if slices.begin is not None and slices.begin < TIMED:
             raise SettingsError(
                 f"Mastodon's ids tell when posts were written since {format_time(TIMED)[:10]} only: set from under "
@@ -176,6 +181,7 @@ class MastodonPlatform(Platform):
             contact=source.contact or "",
             keep=source.keep_original,
             whole=source.keep_answers,
+            stream=terms.settings.capture.stream or "",
         )
 
     def make_probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:

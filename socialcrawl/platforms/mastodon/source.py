@@ -19,9 +19,11 @@ from socialcrawl.engine.model import (
     format_time,
 )
 from socialcrawl.engine.protocols import Batch, Conversation
+from socialcrawl.engine.stream_places import parse_turn
 from socialcrawl.engine.time_spans import parse_span
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.graph.relevance import fold
+from socialcrawl.platforms.live_reading import make_live_outcome
 from socialcrawl.platforms.marks import Snowflakes
 from socialcrawl.platforms.mastodon import account_names
 from socialcrawl.platforms.mastodon.entities import ENTITIES
@@ -34,6 +36,7 @@ LOOK_UP = "/api/v1/accounts/lookup"
 STATUSES, FOLLOWING = "/api/v1/accounts/:id/statuses", "/api/v1/accounts/:id/following"
 TAG, SEARCH = "/api/v1/timelines/tag/:hashtag", "/api/v2/search"
 INSTANCE = "/api/v2/instance"
+STREAM = "/api/v1/streaming"
 PAGED_TAG = f"{TAG}?max_id"  # instances count requests with a bound of ids as they count those for later pages
 NO_INSTANCE = "no-instance"  # the cursor of an answer of a server that is none of the kind, or closed to strangers
 NOTHING_MORE: Mapping[str, str] = {}
@@ -127,7 +130,7 @@ class MastodonSource:
 
     def start_conversations(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """Return one conversation a pick."""
-        alone = {Act.SEARCH: self._search, Act.SLICE: self._read_slice}
+        alone = {Act.SEARCH: self._search, Act.SLICE: self._read_slice, Act.LIVE: self._read_stream}
         return [alone[p.act](p) if p.act in alone else self._read_account(p, accounts[p.node]) for p in batch]
 
     def mark(self, at: float) -> str:
@@ -169,6 +172,12 @@ class MastodonSource:
             reply = yield Request((pick.n, RequestPart.SECOND_LIST), self.home + INSTANCE, {}, 1)
             outcome = replace(outcome, missing=Reason.TEMPORARY) if reply.kind in PUT_OFF else outcome
         return {pick.n: outcome}
+
+    def _read_stream(self, pick: Pick) -> Conversation:
+        turn, endpoint = parse_turn(pick.since), self.home + STREAM
+        size, tags = self.policy.get_endpoint(endpoint).page, [find_hashtag(query) for query in self.queries]
+        asked = {"after": str(turn.place), "seconds": f"{turn.seconds:g}", "limit": str(size), "tags": ",".join(tags)}
+        return {pick.n: make_live_outcome(pick, (yield Request((pick.n, 1), endpoint, {**asked, **self._care}, size)))}
 
     def _read_account(self, pick: Pick, who: Who) -> Conversation:
         return self._probe(pick, who) if pick.act == Act.PROBE else self._read_user(pick, who)

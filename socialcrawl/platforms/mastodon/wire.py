@@ -1,23 +1,27 @@
 """The wire to Mastodon's instances. It sends, parses and classifies; it never raises and never waits."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
 from socialcrawl.engine.model import Grant, Page, Reason, Reply, ReplyKind, Request, Who
+from socialcrawl.engine.stream_places import StreamPart, parse_place
 from socialcrawl.engine.time_spans import parse_span
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.platforms.headers import parse_date, parse_pause
 from socialcrawl.platforms.http_client import HttpAnswer, HttpClient, bound_memory
-from socialcrawl.platforms.json_reader import decode_json, name_empty, parse_unix_time
+from socialcrawl.platforms.json_reader import Json, decode_json, name_empty, parse_unix_time
 from socialcrawl.platforms.mastodon import account_names, classify
 from socialcrawl.platforms.mastodon.instance_rules import read_about
-from socialcrawl.platforms.mastodon.parse import PageParser, UnreadableSlicesError, check_feeds
+from socialcrawl.platforms.mastodon.parse import PageParser, UnreadableSlicesError, check_feeds, find_uri
 from socialcrawl.platforms.mastodon.profiles import shows_opted_out
-from socialcrawl.platforms.mastodon.source import FOLLOWING, INSTANCE, LOOK_UP, NO_INSTANCE, SEARCH, STATUSES
+from socialcrawl.platforms.mastodon.source import FOLLOWING, INSTANCE, LOOK_UP, NO_INSTANCE, SEARCH, STATUSES, STREAM
+from socialcrawl.platforms.mastodon.streaming import make_connect
 from socialcrawl.platforms.server_info import InstanceRules
+from socialcrawl.platforms.stream_reader import StreamReader
 from socialcrawl.platforms.unreachable_hosts import HostReachability
 from socialcrawl.system.loopback import is_loopback
 from socialcrawl.system.secret import conceal, redact
@@ -51,6 +55,7 @@ class MastodonWire:
         contact: whom those who run an instance may write to.
         keep: whether each post's original JSON is kept.
         whole: whether each answer is kept as it came, except for those of accounts that want to be left alone.
+        stream: the address of the server that streams, of the campaign's own instance.
     """
 
     def __init__(
@@ -66,12 +71,15 @@ class MastodonWire:
         contact: str = "",
         keep: bool = False,
         whole: bool = False,
+        stream: str = "",
     ) -> None:
         self.base, self.home, self.tokens = base.rstrip("/"), account_names.normalize_domain(home), dict(tokens)
         self.hits, self.now, self.keep, self.whole = hits, now, keep, whole
         self._alone = is_loopback(base)
         self._itself = urlsplit(base).hostname == self.home  # then its address names it, with the port
         self.http, self._network = HttpClient(base, now, timeout, contact, deadline), HostReachability(now)
+        self.stream, self.timeout, self.contact = stream or self.base, timeout, contact
+        self._readers: dict[str, StreamReader] = {}
         for token in self.tokens.values():
             conceal(token)
 
@@ -80,6 +88,8 @@ class MastodonWire:
         """Return the reply to one request; see `protocols.Wire.send`."""
         request = grant.request
         host, path = _split_endpoint(request.endpoint)
+        if path == STREAM:
+            return self._read_stream(grant)
         token = self.tokens.get(grant.credential, "") if host == self.home else ""
         came = self.http.fetch(
             "GET",
@@ -98,9 +108,31 @@ class MastodonWire:
         """Return what the campaign's own instance says of itself to people."""
         return read_about(self.http, self.base)
 
+    def hurry(self) -> None:
+        """See `protocols.Hurried`."""
+        for reader in list(self._readers.values()):
+            reader.hurry()
+
     def close(self) -> None:
         """Let go of the connections."""
         self.http.close()
+        for reader in self._readers.values():
+            reader.close()
+
+    def _read_stream(self, grant: Grant) -> Reply:
+        """Return a part of the stream, or why it cannot be read."""
+        asked = grant.request.params
+        if (reader := self._readers.get(asked["tags"])) is None:
+            token = self.tokens.get(grant.credential, "")
+            tags = asked["tags"].split(",")
+            connecting = make_connect(self.stream, tags, token, self.now, timeout=self.timeout, contact=self.contact)
+            reader = self._readers[asked["tags"]] = StreamReader(connecting, find_uri, self.now)
+        found = reader.read(parse_place(asked["after"]), seconds=float(asked["seconds"]), most=int(asked["limit"]))
+        if isinstance(found, Reply):
+            return found
+        parser = PageParser(self.home, self.hits, self.keep, asked.get("opt_outs") != "no")
+        page = replace(_parse_each(parser, found.posts), deleted=found.deleted)
+        return Reply(ReplyKind.OK, self.now(), rows=page, cursor=str(StreamPart(found.begin, found.end)))
 
     def _explain_unanswered(self, request: Request, came: Reply, host: str) -> Reply:
         if came.kind in (ReplyKind.INVALID, ReplyKind.MISSING):  # missing: its address is of our own neighbourhood
@@ -182,6 +214,19 @@ class MastodonWire:
         if "acct" not in params:
             return reader.parse_found(body), next_page
         return reader.parse_timeline(body, params["acct"]), None if reader.is_over(body) else next_page
+
+
+def _parse_each(parser: PageParser, statuses: Sequence[Json]) -> Page:
+    """Return the posts of a stream as a page; those that are none of Mastodon's are left out."""
+    try:
+        return parser.parse_found(statuses)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        readable = []
+        for status in statuses:
+            with suppress(AttributeError, KeyError, TypeError, ValueError):
+                parser.parse_found([status])
+                readable.append(status)
+        return parser.parse_found(readable)
 
 
 def _split_endpoint(endpoint: str) -> tuple[str, str]:

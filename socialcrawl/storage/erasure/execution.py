@@ -43,11 +43,11 @@ def erase(connection: Connection, work: Callable[[Connection], ErasureReport], *
     """
     try:
         if dry:
-            _prepare(connection)
+            prepare(connection)
             with begin_dry_run(connection):
                 return work(connection)
         with _lock_campaigns(connection) as names:
-            _prepare(connection)
+            prepare(connection)
             with connection.begin():
                 if _read_names(connection) != names:
                     raise StoreError("A campaign was begun in this database meanwhile: stop it, and run again.")
@@ -73,7 +73,7 @@ def _read_names(connection: Connection) -> list[str]:
     return list(connection.execute(select(campaign.c.name).order_by(campaign.c.id)).scalars())
 
 
-def _prepare(connection: Connection) -> None:
+def prepare(connection: Connection) -> None:
     """Have removed data overwritten, and keep lists of keys out of temporary files."""
     if connection.dialect.name == "sqlite":
         _run_raw(connection, "pragma secure_delete = on", "pragma temp_store = memory")

@@ -1,19 +1,22 @@
 """Forgetting: content goes, tombstones stay, and what was derived from it is derived anew. In one transaction."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, func, select, text
 
 from socialcrawl.platforms.facts import DEFAULT
+from socialcrawl.storage.database.bulk import select_by_keys
 from socialcrawl.storage.erasure import archive, derived, ledger, rows, seed_slots, targets, tombstones
 from socialcrawl.storage.erasure.dry_run import is_dry_run
-from socialcrawl.storage.erasure.orders import ErasureOrder
+from socialcrawl.storage.erasure.orders import WHY, ErasureOrder
 from socialcrawl.storage.erasure.stored_rows import StoredTable, read_stored
 from socialcrawl.storage.erasure.targets import ErasureTargets
-from socialcrawl.storage.versions import begin_epochs
+from socialcrawl.storage.schema.tables import account, post, request
+from socialcrawl.storage.versions import RUNNING, begin_epochs
 
 OLDEST = ("select min(fetched_at) from post", "select min(profile_at) from account")
+DELETED = "compliance:deleted"  # why somebody or something is forgotten of which the platform says that it is deleted
 FEW = 20  # accounts and posts of which a dry run shows what is stored
 
 
@@ -61,16 +64,40 @@ def forget(
     report = ErasureReport(*({}, *_find_absent(connection, order, gone, known)))
     if shown and is_dry_run(connection) and len(order.users) + len(order.names) + len(order.posts) <= FEW:
         report.stored = read_stored(connection, shown)
-    numbers = archive.find_known_numbers(connection, gone)
-
-    def others() -> dict[str, int]:
-        counts = _clean_others(connection, gone, now)
-        report.answers = dict(archive.remove_answers(connection, gone, scrubbed, numbers))
-        return counts | {"response": sum(report.answers.values())}
-
-    report.counts = _erase_rows(connection, gone, now, "forget", others)
+    report.counts, report.answers = _erase_named(connection, gone, now, WHY, scrubbed)
     report.counts["text"] += places
     return report
+
+
+def forget_deleted(
+    connection: Connection, posts: Sequence[str], accounts: Sequence[str], now: str, platform: str
+) -> bool:
+    """Forget what a stream says was deleted, as far as it is stored; called in a transaction, while campaigns run.
+
+    A campaign that runs goes on with what it knows. Its choices are compared with what is stored only from the next
+    time on that it is opened (`versions.RUNNING`).
+
+    Args:
+        connection: the database, in which `execution.prepare` was called before.
+        posts: the ids of posts, of which most are probably not stored.
+        accounts: the ids of accounts likewise.
+        now: the instant, ISO 8601.
+        platform: that of the ids.
+
+    Returns:
+        Whether anything was.
+    """
+    held = select_by_keys(connection, select(post.c.id), post.c.id, posts)
+    ours = select(account.c.platform_id).where(account.c.platform == platform)
+    known = select_by_keys(connection, ours, account.c.platform_id, accounts)
+    order = ErasureOrder(users={row.platform_id: DELETED for row in known}, posts={row.id: DELETED for row in held})
+    if not order.users and not order.posts:
+        return False
+    targets.create_key_tables(connection)
+    gone = targets.find_order_targets(connection, order, platform)
+    last = connection.execute(select(func.max(request.c.arrived_at))).scalar() or now
+    _erase_named(connection, gone, max(now, last), RUNNING)
+    return True
 
 
 def retain(connection: Connection, before: str, now: str) -> ErasureReport:
@@ -100,6 +127,20 @@ def find_oldest(connection: Connection) -> str | None:
     with connection.begin():
         dates = [connection.execute(text(sql)).scalar() for sql in OLDEST]
     return min(filter(None, dates), default=None)
+
+
+def _erase_named(
+    connection: Connection, gone: ErasureTargets, now: str, why: str, scrubbed: Collection[str] = ()
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Erase who and what is named; return the counts by table, and the original answers removed by kind of match."""
+    numbers, answers = archive.find_known_numbers(connection, gone), dict[str, int]()
+
+    def others() -> dict[str, int]:
+        counts = _clean_others(connection, gone, now)
+        answers.update(archive.remove_answers(connection, gone, scrubbed, numbers))
+        return counts | {"response": sum(answers.values())}
+
+    return _erase_rows(connection, gone, now, why, others), answers
 
 
 def _erase_rows(

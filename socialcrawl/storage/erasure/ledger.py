@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Select, exists, func, select
 
 from socialcrawl.engine.model import USEFUL, Answer, ReplyKind
 from socialcrawl.graph.recount import Recount
@@ -15,7 +15,7 @@ from socialcrawl.storage import answer_packing
 from socialcrawl.storage.answer_packing import StoredPage, parse_page
 from socialcrawl.storage.database.bulk import make_update, select_by_keys
 from socialcrawl.storage.erasure import dry_run
-from socialcrawl.storage.erasure.targets import ErasureTargets
+from socialcrawl.storage.erasure.targets import ErasureTargets, gone_post
 from socialcrawl.storage.link_weights import LinkWeigher, read_link_settings
 from socialcrawl.storage.schema.tables import campaign as table
 from socialcrawl.storage.schema.tables import hit, request
@@ -74,10 +74,13 @@ class MatchCounts:
 
 
 def scan_ledger(connection: Connection, gone: ErasureTargets) -> LedgerChanges:
-    """Return the whole ledger, read once in order of campaigns; nothing is written."""
+    """Return what of the ledger changes, read once in order of campaigns; nothing is written.
+
+    Where posts alone go, only the picks that read one of them are looked at.
+    """
     found, hits, linked = LedgerChanges(), MatchCounts(connection), read_link_weighers(connection)
     origins, last = _read_origins(connection), _find_last_answers(connection)
-    for row in _read_rows(connection):
+    for row in _read_rows(connection) if gone.nodes or gone.names or gone.ids else _read_rows_of_posts(connection):
         came = origins.get(row.digest) if row.kind == ReplyKind.HELD else parse_page(row)
         if row.kind in USEFUL and last.get((row.campaign, row.n, row.part), row.id) == row.id:
             _add_page(found.read, row, came, gone, hits, linking=linked[row.campaign])
@@ -99,8 +102,7 @@ def write_changes(connection: Connection, ledger: LedgerChanges) -> int:
 
 
 def _read_rows(connection: Connection) -> Iterator[Any]:
-    names = ("id", "campaign", "n", "part", "kind", "posts", "endpoint", *CLEANED)
-    query = select(*(request.c[name] for name in names))
+    query = _select_rows()
     for campaign in (
         connection.execute(select(request.c.campaign).distinct().order_by(request.c.campaign)).scalars().all()
     ):
@@ -112,6 +114,34 @@ def _read_rows(connection: Connection) -> Iterator[Any]:
             if len(rows) < CHUNK:
                 break
             last = rows[-1].id
+
+
+def _read_rows_of_posts(connection: Connection) -> Iterator[Any]:
+    """Yield the rows of all picks that read a post that goes, also by an answer that was held."""
+    naming = (
+        exists().where(func.instr(request.c.post_ids, gone_post.c.id) > 0)
+        if _is_sqlite(connection)
+        else (exists().where(func.strpos(request.c.post_ids, gone_post.c.id) > 0))
+    )
+    read = select(request.c.campaign, request.c.n, request.c.digest).where(request.c.post_ids.is_not(None), naming)
+    rows = connection.execute(read).all()
+    picks = {(row.campaign, row.n) for row in rows}
+    held = select(request.c.campaign, request.c.n, request.c.digest).where(request.c.kind == ReplyKind.HELD)
+    digests = sorted({row.digest for row in rows if row.digest is not None})
+    picks |= {(row.campaign, row.n) for row in select_by_keys(connection, held, request.c.digest, digests)}
+    query = _select_rows()
+    for campaign, n in sorted(picks):
+        mine = query.where(request.c.campaign == campaign, request.c.n == n)
+        yield from connection.execute(mine.order_by(request.c.id)).all()
+
+
+def _is_sqlite(connection: Connection) -> bool:
+    return connection.dialect.name == "sqlite"
+
+
+def _select_rows() -> Select[Any]:
+    names = ("id", "campaign", "n", "part", "kind", "posts", "endpoint", *CLEANED)
+    return select(*(request.c[name] for name in names))
 
 
 def _read_origins(connection: Connection) -> dict[str, StoredPage]:

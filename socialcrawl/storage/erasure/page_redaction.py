@@ -84,6 +84,8 @@ def remove_forgotten(page: Page, gone: ForgottenKeys) -> Page:
             *((Who(None, name), Reason.FORGOTTEN) for name in sorted(gone.asked)),
         ],
         active=tuple((who, at) for who, at in page.active if not gone.has_account(who)),
+        deleted=page.deleted,
+        deleted_accounts=page.deleted_accounts,
     )
 
 

@@ -1,0 +1,230 @@
+"""Jetstream: Bluesky's posts and deletions as they appear, over a WebSocket. Both versions of its protocol.
+
+Facts: bluesky-social/jetstream, lexicons/network/bluesky/jetstream/subscribeEvents.json (version 2) and docs/README.md
+(version 1, `/subscribe`). An event is delivered at least once; those of an account are in order.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import orjson
+from websockets.sync.client import ClientConnection
+
+from socialcrawl.engine.model import format_time
+from socialcrawl.engine.stream_places import Place
+from socialcrawl.platforms.json_reader import parse_moment
+from socialcrawl.platforms.stream_reader import StreamEvent, StreamRefusedError
+from socialcrawl.platforms.websocket import open_socket, receive
+
+Json = Mapping[str, Any]
+
+PUBLIC = "wss://jetstream.us-east.bsky.network"
+FIRST, SECOND = "/subscribe", "/xrpc/network.bsky.jetstream.subscribeEvents"
+POST = "app.bsky.feed.post"
+KEPT = 36 * 3_600.0  # seconds for which version 1 replays; it begins with the oldest that it has, and does not say so
+SLACK = 300.0  # seconds less than that, as clocks differ
+SAME = 5.0  # seconds that the times of events may be out of order
+QUIET = 60.0  # seconds without an event after which the connection is made anew: all of Bluesky is never that quiet
+
+
+class LostPlaceError(ConnectionError):
+    """The server counts its events otherwise than the one that gave the cursor."""
+
+
+class JetstreamConnection:
+    """A connection to Jetstream.
+
+    Args:
+        socket: the connection.
+        matches: whether a post is kept, as a view of it.
+        first: whether it speaks version 1.
+        late: whether it begins later than was asked for: with its first event.
+        expected: the place of the first event, if that is known.
+    """
+
+    def __init__(
+        self,
+        socket: ClientConnection,
+        matches: Callable[[Json], bool],
+        *,
+        first: bool,
+        late: bool = False,
+        expected: Place | None = None,
+    ) -> None:
+        self.socket, self.matches, self.late, self.expected = socket, matches, late, expected
+        self._read = _read_first if first else _read_second
+        self._begin: Place | None = None
+
+    @property
+    def begin(self) -> Place | None:
+        """See `stream_reader.Connection.begin`."""
+        return self._begin
+
+    def __iter__(self) -> Iterator[StreamEvent]:
+        """See `stream_reader.Connection`.
+
+        Raises:
+            LostPlaceError: the server has something else in the place where it was to begin.
+            ConnectionError: it was silent, or closed the connection.
+        """
+        begun = False
+        while True:
+            event = self._parse(self._receive())
+            if event is None:
+                continue
+            if not begun:
+                begun = True
+                if self.expected is not None and not _is_same(self.expected, event.place):
+                    raise LostPlaceError("the server does not know the place where the stream is to go on")
+                self._begin = event.place if self.late else None
+            yield event
+
+    def _receive(self) -> bytes:
+        text = receive(self.socket, QUIET)
+        if text is None:
+            raise ConnectionError(f"there was no event for {QUIET:.0f} s")
+        return text
+
+    def close(self) -> None:
+        """See `stream_reader.Connection.close`."""
+        self.socket.close()
+
+    def _parse(self, text: bytes) -> StreamEvent | None:
+        """Return an event; None where it is none that tells a place."""
+        try:
+            place, kind, did, told = self._read(orjson.loads(text))
+        except (KeyError, TypeError, AttributeError, ValueError):
+            return None
+        try:
+            return self._read_event(place, kind, did, told, len(text))
+        except (KeyError, TypeError, AttributeError, ValueError):
+            return StreamEvent(place)  # a record is whatever its author's client wrote
+
+    def _read_event(self, place: Place, kind: str, did: str, told: Json, size: int) -> StreamEvent:
+        if kind == "account":
+            gone = not told["active"] and told.get("status") == "deleted"
+            return StreamEvent(place, account=did, size=size) if gone else StreamEvent(place)
+        if kind != "commit" or told["collection"] != POST:
+            return StreamEvent(place)
+        address = f"at://{did}/{POST}/{told['rkey']}"
+        if told["operation"] == "delete":
+            return StreamEvent(place, deleted=address, size=size)
+        view = make_view(address, did, told, place.at)
+        return StreamEvent(place, post=view, size=size) if self.matches(view) else StreamEvent(place)
+
+
+def make_view(address: str, did: str, told: Json, at: float) -> Json:
+    """Return a post of the stream as searches show posts: without counts, and its author without a handle."""
+    record = told["record"]
+    return {
+        "uri": address,
+        "cid": told.get("cid"),
+        "author": {"did": did, "handle": "handle.invalid"},
+        "record": record,
+        "labels": record.get("labels"),
+        "indexedAt": format_time(at),
+    }
+
+
+def name_post(view: Json) -> str:
+    """Return the address of a post."""
+    address: str = view["uri"]
+    return address
+
+
+def make_connect(
+    address: str, matches: Callable[[Json], bool], now: Callable[[], float], timeout: float, contact: str
+) -> "Callable[[Place], Any]":
+    """Return what connects to Jetstream.
+
+    Args:
+        address: of the server; its path is FIRST where it speaks version 1 only.
+        matches: whether a post is kept, as a view of it.
+        now: the clock, Unix seconds.
+        timeout: seconds to wait for the connection.
+        contact: whom the operator of the server may write to.
+    """
+    first = urlsplit(address).path.rstrip("/") == FIRST
+    base = f"{address.removesuffix('/').removesuffix(FIRST)}{FIRST if first else SECOND}"
+    base = base.replace("http", "ws", 1) if base.startswith("http") else base
+
+    lost = set[str]()  # cursors that the server does not know
+
+    @contextmanager
+    def connecting(place: Place) -> Iterator[JetstreamConnection]:
+        known = place if place.cursor and place.cursor not in lost else Place(place.at)
+        socket, begun, late = _open(base, known, now(), timeout, contact, first=first)
+        exact = begun.cursor and not first and not late
+        connection = JetstreamConnection(socket, matches, first=first, late=late, expected=begun if exact else None)
+        try:
+            yield connection
+        except LostPlaceError:
+            lost.add(place.cursor)
+            raise
+        finally:
+            socket.close()
+
+    return connecting
+
+
+def _open(
+    base: str, place: Place, now: float, timeout: float, contact: str, *, first: bool
+) -> tuple[ClientConnection, Place, bool]:
+    """Return a connection, the place where it begins, and whether that is later than was asked for."""
+    asked = {"wantedCollections" if first else "collections": POST}
+    if first:
+        asked["cursor"] = place.cursor or format_cursor(place.at)
+        return _connect(base, asked, timeout, contact), place, now - place.at > KEPT - SLACK
+    # By time it may know more than by a number, which another server gave or which is too old.
+    for at in dict.fromkeys((place, Place(place.at))):
+        try:
+            cursor = at.cursor or format_cursor(at.at)
+            return _connect(base, asked | {"cursor": cursor}, timeout, contact), at, False
+        except StreamRefusedError as error:
+            if error.status != 400:
+                raise
+    return _connect(base, asked, timeout, contact), Place(now), True
+
+
+def _is_same(expected: Place, found: Place) -> bool:
+    """Return whether two places are one; the time of a place is that of the latest event up to there."""
+    return expected.cursor == found.cursor and abs(expected.at - found.at) <= SAME
+
+
+def format_cursor(at: float) -> str:
+    """Return the cursor of an instant: Unix microseconds, which both versions take."""
+    return str(round(at * 1e6))
+
+
+def _connect(base: str, asked: Mapping[str, str], timeout: float, contact: str) -> ClientConnection:
+    return open_socket(f"{base}?{urlencode(asked)}", timeout, contact)
+
+
+def _read_first(event: Json) -> tuple[Place, str, str, Json]:
+    """Return the place of an event of version 1, its kind, whose it is, and what it tells."""
+    place, kind = Place(event["time_us"] / 1e6, str(int(event["time_us"]))), event["kind"]
+    return place, kind, _expect_did(event["did"]), event.get(kind) or {}
+
+
+def _read_second(event: Json) -> tuple[Place, str, str, Json]:
+    """Return the same of version 2.
+
+    Raises:
+        ConnectionError: the server ends the stream, and says why.
+    """
+    if event.get("$type") == "error":
+        raise ConnectionError(f"the server ends the stream: {event.get('error')} {event.get('message') or ''}".strip())
+    payload = event["payload"]
+    at = parse_moment(payload["time"])
+    if at is None:
+        raise ValueError("an event without a time")
+    kind = str(payload["$type"]).rpartition("#")[2]
+    return Place(at.timestamp(), str(int(payload["seq"]))), kind, _expect_did(payload["did"]), payload
+
+
+def _expect_did(value: Any) -> str:
+    if not isinstance(value, str) or not value.startswith("did:") or len(value) > 2_048:
+        raise TypeError("the DID of an event is none")
+    return value

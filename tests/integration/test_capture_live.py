@@ -1,0 +1,189 @@
+"""A capture reads Jetstream and an instance's streaming as posts appear: every post once, whatever breaks."""
+
+import json
+import os
+import re
+import sqlite3
+
+import pytest
+from archive_captures import MANY, reported, stamp
+from bluesky_mock import START
+from commands import socialcrawl
+from stream_clients import rows_of, streaming
+
+from socialcrawl.campaign.build import build
+from socialcrawl.campaign.settings import check_settings
+from socialcrawl.engine.clock import InterruptibleClock
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Act, StopKind
+from socialcrawl.render.live_screen import CampaignView
+
+N = 120
+ROWS = rows_of(N)
+BEGUN = START + 400
+TOKEN_ENV = "SC_TEST_TOKEN"
+
+
+class MovedTime:
+    """A time that stands still until a test moves it, and whose waits are over at once."""
+
+    def __init__(self, at):
+        self.at = at
+
+    def now(self):
+        return self.at
+
+    def wait(self, stop, until):
+        self.at = max(self.at, min(until, self.at + 30.0))
+        stop.wait(0.005)
+
+
+class Moving(CampaignView):
+    """Lets the file's time pass after each batch, does what a test wants, and ends the run after the last batch."""
+
+    def __init__(self, streamed, time, clock, *, step, deeds, most):
+        super().__init__()
+        self.streamed, self.time, self.clock, self.step, self.deeds, self.most = streamed, time, clock, step, deeds, most
+        self.batches, self.acts = 0, []
+
+    def learned(self, batch, outcomes):
+        self.batches += 1
+        self.acts += [pick.act for pick in batch]
+        if (deed := self.deeds.get(self.batches)) is not None:
+            deed()
+        self.time.at += self.step
+        self.streamed.move(min(self.time.at, ROWS[-1].at + 1))
+        if self.batches >= self.most:
+            self.clock.interrupt()
+
+
+def capturing(url, place, *, platform="bluesky", capture=None, source=None, **more):
+    base = {"platform": platform, "base_url": url, "timeout": 30.0, **(source or {})}
+    if platform == "mastodon":
+        base |= {"domain": "home.example", "token_env": TOKEN_ENV}
+    given = {
+        "name": "campaign",
+        "kind": "capture",
+        "database": str(place),
+        "topic": {"keywords": ["#rust"] if platform == "mastodon" else ["rust"]},
+        "capture": {"from": stamp(START), "live": True, "segment": "1s", "parts": 2, **(capture or {})},
+        "crawl": {"refresh_rate": 2},
+        "source": base,
+        "limits": {**MANY, "pause": 0.01, "longest_pause": 0.04, "give_up": 5.0},
+        **more,
+    }
+    return check_settings(given, "test")
+
+
+def follow(streamed, place, *, begun=BEGUN, step=60.0, deeds=None, most=40, **given):
+    """Run a live capture while the file's time passes; return what it did."""
+    time = MovedTime(begun)
+    clock = InterruptibleClock(time)
+    view = Moving(streamed, time, clock, step=step, deeds=deeds or {}, most=most)
+    campaign = build(capturing(streamed.url, place, **given), view, clock=clock)
+    try:
+        reason = run(campaign.parts, size=campaign.together)
+        campaign.parts.pool.shutdown()
+    finally:
+        campaign.close()
+    assert reason.kind == StopKind.INTERRUPTED, reason
+    view.ended = time.at
+    return view
+
+
+def stored(place):
+    with sqlite3.connect(place) as connection:
+        return sorted(text for (text,) in connection.execute("select text from post"))
+
+
+def matching(rows=None, until=float("inf")):
+    """The texts that searches and streams have, by an independent scan: they match, and repeat nobody's."""
+    return sorted(
+        row.text for row in rows or ROWS if "rust" in row.text and not row.text.startswith("RT @") and row.at < until
+    )
+
+
+VERSIONS = pytest.mark.parametrize("version", ["", "/subscribe"])
+
+
+@VERSIONS
+@pytest.mark.parametrize("opt_outs", [True, False])
+def test_the_past_and_what_appears_is_stored_once(version, opt_outs, tmp_path):
+    with streaming(ROWS, begin=BEGUN) as streamed:
+        view = follow(
+            streamed,
+            tmp_path / "a.db",
+            capture={"stream": streamed.url + version} if version else {},
+            source={"opt_outs": opt_outs},
+        )
+    assert stored(tmp_path / "a.db") == matching()
+    assert {Act.SLICE, Act.LIVE} == set(view.acts)
+    told = reported(tmp_path / "a.db")
+    assert told["stream"]["posts"] > 10
+    assert len(told["stream"]["complete"]) == 1
+    [query] = told["queries"]
+    assert len(query["complete"]) == 1, "the past and the stream touch"
+    assert query["left"] == query["failed"] == []
+    assert query["complete"][0].startswith(stamp(START))
+
+
+@VERSIONS
+def test_connections_that_break_and_events_that_come_again_or_in_disorder_lose_nothing(version, tmp_path):
+    with streaming(ROWS, begin=BEGUN) as streamed:
+        rules = [
+            {"kind": "drop", "every": 7},
+            {"kind": "duplicate", "every": 5},
+            {"kind": "swap", "every": 11},
+        ]
+        follow(
+            streamed,
+            tmp_path / "a.db",
+            capture={"stream": streamed.url + version} if version else {},
+            deeds={3: lambda: streamed.fail(*rules)},
+            most=60,
+        )
+    assert stored(tmp_path / "a.db") == matching()
+    assert len(reported(tmp_path / "a.db")["stream"]["complete"]) == 1
+
+
+def test_what_was_deleted_is_gone_from_every_table_with_the_next_segment(tmp_path):
+    place = tmp_path / "a.db"
+    gone = [row for row in ROWS if "rust" in row.text and row.author == "author3" and row.at < BEGUN][:2]
+    assert len(gone) == 2
+    found = []
+
+    def look():
+        with sqlite3.connect(place) as connection:
+            found.extend(connection.execute("select id from post where text = ?", [row.text]).fetchone() for row in gone)
+
+    deeds = {8: look, 9: lambda: streamed.fail(*({"kind": "delete", "post": row.id} for row in gone))}
+    with streaming(ROWS, begin=BEGUN) as streamed:
+        follow(streamed, place, deeds=deeds)
+    assert stored(place) == sorted(set(matching()) - {row.text for row in gone})
+    assert all(found)
+    dump = "\n".join(sqlite3.connect(place).iterdump())
+    for (key,), row in zip(found, gone, strict=True):
+        assert key not in dump
+        assert row.text not in dump
+    with sqlite3.connect(place) as connection:
+        assert connection.execute("select kind, why, count(*) from tombstone group by 1, 2").fetchall() == [
+            ("post", "compliance:deleted", 2)
+        ]
+    child = socialcrawl("verify", place, "--json")
+    assert child.returncode == 0, child.stdout + child.stderr
+    assert json.loads(child.stdout)
+
+
+def test_a_stream_that_replays_nothing_is_filled_by_search_and_other_posts_are_left_alone(tmp_path, monkeypatch):
+    monkeypatch.setitem(os.environ, TOKEN_ENV, "t")
+    with streaming(ROWS, begin=BEGUN) as streamed:
+        view = follow(
+            streamed,
+            tmp_path / "a.db",
+            platform="mastodon",
+            deeds={5: lambda: streamed.fail({"kind": "drop", "every": 3})},
+            most=80,
+        )
+    tagged = [row for row in ROWS if re.search(r"#rust\b", row.text)]
+    assert stored(tmp_path / "a.db") == matching(tagged)
+    assert view.acts.count(Act.SLICE) > 2, "spans that the stream did not replay are searched"
