@@ -7,6 +7,7 @@ path fits: templates with names (`:id`) and rests (`*rest`); words go before nam
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import formatdate
@@ -20,9 +21,10 @@ from socialcrawl.mock.admin import Admin
 from socialcrawl.mock.dataset_clock import DatasetClock
 from socialcrawl.mock.faults import Fault, FaultHook
 from socialcrawl.mock.gated_service import Entry, MockPlatform
+from socialcrawl.mock.open_streams import OpenStreams, StreamWire
 from socialcrawl.mock.scenario_state import ScenarioState
 from socialcrawl.mock.server_settings import MockSettings
-from socialcrawl.mock.service import Guest, MockRequest, MockResponse
+from socialcrawl.mock.service import Guest, MockRequest, MockResponse, StreamResponse
 from socialcrawl.mock.services import make_platforms
 from socialcrawl.mock.world import World
 from socialcrawl.mock.x.service import make_not_found
@@ -32,6 +34,7 @@ Scope = Any  # ASGI's own dictionaries: a scope and its two channels
 Receive = Any
 Send = Any
 ASGIApp = Callable[[Scope, Receive, Send], Any]
+_LEAVE = 1.0  # seconds for a client that was refused a WebSocket to be gone
 
 
 @lru_cache(maxsize=10_000)
@@ -75,10 +78,23 @@ def _make_head(response: MockResponse, now: float) -> Message:
     return {"type": "http.response.start", "status": response.status, "headers": headers}
 
 
-async def answer(send: Send, response: MockResponse, now: float) -> None:
-    """Send the whole answer, with the moment at which it leaves (Unix seconds)."""
-    await send(_make_head(response, now))
-    await send({"type": "http.response.body", "body": response.body})
+async def answer(scope: Scope, receive: Receive, send: Send, response: MockResponse, now: float) -> None:
+    """Send the whole answer, with the moment at which it leaves (Unix seconds); it refuses who wants a WebSocket."""
+    is_socket = scope["type"] == "websocket"
+    prefix, head = "websocket." if is_socket else "", _make_head(response, now)
+    await send({**head, "type": prefix + head["type"]})
+    await send({"type": f"{prefix}http.response.body", "body": response.body})
+    if is_socket:
+        # Returning before the connection is gone, of which uvicorn tells twice, would let it log an error.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LEAVE):
+                for _ in range(2):
+                    await _await_end(receive)
+
+
+async def _await_end(receive: Receive) -> None:
+    while not (await receive())["type"].endswith(".disconnect"):
+        pass
 
 
 async def sever(scope: Scope, receive: Receive, send: Send, half: MockResponse | None, now: float) -> None:
@@ -86,15 +102,14 @@ async def sever(scope: Scope, receive: Receive, send: Send, half: MockResponse |
 
     ASGI has no word for closing a connection, so the transport is taken from uvicorn's own request cycle.
     """
-    if half is not None:
+    if half is not None and scope["type"] != "websocket":
         await send(_make_head(half, now))
         await send({"type": "http.response.body", "body": half.body[: len(half.body) // 2], "more_body": True})
     transport = getattr(getattr(send, "__self__", None), "transport", None)
     if transport is not None:
         transport.close()
     # Returning before the connection is gone would let uvicorn answer 500.
-    while (await receive())["type"] != "http.disconnect":
-        pass
+    await _await_end(receive)
 
 
 T = TypeVar("T")
@@ -167,6 +182,7 @@ def _at(here: dict[str, T], method: str) -> T | None:
     return here.get("GET") if method == "HEAD" and "HEAD" not in here else here.get(method)
 
 
+_UPGRADE = b"this endpoint is a WebSocket, and that is asked for by the header Upgrade"
 At = tuple[MockPlatform, str, tuple[str, ...]]  # a platform, one of its templates, and the names in it
 
 
@@ -193,6 +209,7 @@ class Mock:
         moment = find_begin(world, settings, time)
         self._platforms = {platform.name: platform for platform in (*make_platforms(world, settings, moment), *more)}
         self._stage = ScenarioState(world, settings, self._platforms, time, moment)
+        self._streams = OpenStreams(self._stage)
         self._admin = Admin(self.report, self._stage, AccountNames(world, settings, self._platforms), moment)
         self._started = self._stage.clock()
         self._routes: Routes[At] = Routes()
@@ -204,6 +221,10 @@ class Mock:
     def make_app(self) -> ASGIApp:
         """Return the ASGI application."""
         return self._serve
+
+    def end_streams(self) -> None:
+        """End all streams, so that the server can stop."""
+        self._streams.end()
 
     def report(self) -> dict[str, Any]:
         """Return what the server counted, as plain values by the server's clock (`skew` seconds ahead of ours).
@@ -223,15 +244,15 @@ class Mock:
         }
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path, method = scope["path"], scope["method"]
+        path, method = scope["path"], scope.get("method", "GET")
         if path.startswith("/_mock/"):
             body = await read_body(receive) if method == "POST" else b""
             shown = self._admin.answer(method, path, body, parse_query(scope["query_string"]))
-            await answer(send, shown, self._stage.clock())
+            await answer(scope, receive, send, shown, self._stage.clock())
             return
         found = self._routes.find(method, path)
         if found is None:
-            await answer(send, make_not_found(), self._stage.clock())
+            await answer(scope, receive, send, make_not_found(), self._stage.clock())
             return
         body = await read_body(receive) if method == "POST" else b""
         # All is decided, counted and billed at once; only the answer takes its time.
@@ -241,13 +262,27 @@ class Mock:
             await asyncio.sleep(pause)
         if response is None or (fault and fault.kind == "half"):
             await sever(scope, receive, send, response, self._stage.clock())
+        elif isinstance(response, StreamResponse) and response.stream is not None:
+            await self._stream(scope, receive, send, found[0], response)
         else:
-            await answer(send, response, self._stage.clock())
+            await answer(scope, receive, send, response, self._stage.clock())
+
+    async def _stream(self, scope: Scope, receive: Receive, send: Send, at: At, response: StreamResponse) -> None:
+        """Send an answer that goes on, to a client that can take it."""
+        assert response.stream is not None
+        is_socket = scope["type"] == "websocket"
+        if response.is_socket != is_socket or self._streams.is_full:
+            response.stream.close()
+            status, sentence = (503, b"too many streams") if response.is_socket == is_socket else (426, _UPGRADE)
+            refused = MockResponse(status, sentence, content_type="text/plain; charset=utf-8")
+            await answer(scope, receive, send, refused, self._stage.clock())
+            return
+        await self._streams.run(at[0], at[1], response.stream, StreamWire(scope, receive, send, response))
 
     def _parse_request(self, scope: Scope, at: At, parts: list[str], body: bytes) -> MockRequest:
         headers = read_headers(scope)
         return MockRequest(
-            method=scope["method"],
+            method=scope.get("method", "GET"),
             endpoint=at[1],
             path=dict(zip(at[2], parts, strict=True)),
             query=parse_query(scope["query_string"]),
@@ -255,6 +290,7 @@ class Mock:
             now=self._stage.clock(),
             host=parse_host(headers),
             body=body,
+            upgrade=scope["type"] == "websocket",
         )
 
     def _decide(self, platform: MockPlatform, asked: MockRequest) -> tuple[MockResponse | None, Fault | None]:

@@ -96,14 +96,18 @@ class DatasetClock:
         shown = None if self.second is None else _parse_second(self.second)
         return {"moment": shown, "speed": self.speed, "posts": self.there, "of": len(self._world.ids)}
 
+    def count_until(self, second: float) -> int:
+        """Return how many posts are there at a second of the file."""
+        return int(np.searchsorted(self.appeared, second, side="right"))
+
     @cached_property
-    def _times(self) -> NDArray[np.int64]:
-        """The second at which each post is there, ascending."""
+    def appeared(self) -> NDArray[np.int64]:
+        """The second of the file from which each post is there, int64[n], ascending."""
         return np.maximum.accumulate(self._world.created_at)
 
     def _stand(self, second: float) -> None:
         self.second = second
-        there = int(np.searchsorted(self._times, second, side="right"))
+        there = self.count_until(second)
         if there == self.there:
             return
         # Only what came, or is no longer there, changes the counts: a request does not wait for a whole file.

@@ -40,12 +40,16 @@ class Entry:
 
 @dataclass
 class RequestBook:
-    """What a platform counted besides its windows: requests by endpoint, those without a good token, answers."""
+    """What a platform counted besides its windows.
+
+    Requests by endpoint, those without a good token, answers, and the posts that streams sent.
+    """
 
     received: Counter[str] = field(default_factory=Counter)
     unauthorized: Counter[str] = field(default_factory=Counter)
     forbidden: Counter[str] = field(default_factory=Counter)
     answers: Counter[int] = field(default_factory=Counter)
+    streamed: Counter[str] = field(default_factory=Counter)
 
     def turn_away(self, endpoint: str, status: int) -> None:
         """Count a request that was not let in: 401 for its token, 403 for the kind of its token."""
@@ -58,6 +62,7 @@ class RequestBook:
             "unauthorized": dict(self.unauthorized),
             "forbidden": dict(self.forbidden),
             "answers": {str(status): n for status, n in sorted(self.answers.items())},
+            "streamed": dict(self.streamed),
         }
 
 

@@ -36,16 +36,26 @@ KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "rename": (("account", "name"), ()),
     "suspend": (("account",), ()),
     "protect": (("account",), ()),
-    "delete": (("account",), ()),
+    "delete": ((), ("account", "post", "share", "seconds")),
     "restore": (("account",), ()),
     "expire": ((), ("seconds", "requests")),
+    "drop": ((), ()),
+    "stall": ((), ("seconds",)),
+    "silence": (("seconds",), ()),
+    "duplicate": ((), ()),
+    "swap": ((), ()),
+    "hole": ((), ()),
+    "disconnect": ((), ("reason",)),
 }
+STREAMED = frozenset(
+    {"drop", "stall", "silence", "duplicate", "swap", "hole", "disconnect"}
+)  # strike messages of streams
 LASTING = ("skew", "rename", *FATES, "expire")  # kinds that change what follows, not one answer
 HEADERS = ("spent", "window", "none")
 # The least value of each key that is a whole number, and of each that is any number.
 WHOLE = {"from": 1, "to": 1, "every": 1, "burst": 1, "times": 1, "status": 200, "posts": 1, "requests": 0}
-REAL = {"after": 0.0, "before": 0.0, "probability": 0.0, "seconds": 0.0}
-_MOST = {"status": 599, "probability": 1}
+REAL = {"after": 0.0, "before": 0.0, "probability": 0.0, "seconds": 0.0, "share": 0.0}
+_MOST = {"status": 599, "probability": 1, "share": 1}
 
 
 @dataclass
@@ -147,6 +157,7 @@ class Scenario:
         if not isinstance(rules, Sequence) or not all(isinstance(rule, Mapping) for rule in rules):
             raise MockError("The faults of a scenario are a list of tables; begin each one with [[fault]].")
         self.troubles = [ScenarioRule(_check_rule(rule, number), number) for number, rule in enumerate(rules)]
+        self.has_streams = any(trouble.kind in STREAMED for trouble in self.troubles)
 
     def strike(self, platform: str, endpoint: str, *, paged: bool, since: float) -> Iterator[ScenarioRule]:
         """Yield the rules that strike a request, which all count it.
@@ -158,8 +169,19 @@ class Scenario:
             since: seconds since the mock was started.
         """
         for trouble in self.troubles:
-            if trouble.is_struck(platform, endpoint, paged=paged, since=since, seed=self.seed):
+            if trouble.kind not in STREAMED and trouble.is_struck(
+                platform, endpoint, paged=paged, since=since, seed=self.seed
+            ):
                 yield trouble
+
+    def strike_message(self, platform: str, endpoint: str, *, since: float) -> ScenarioRule | None:
+        """Return the first of the rules that strike a message of a stream, which all count it; None where none does.
+
+        The arguments are those of `strike`.
+        """
+        rules = [trouble for trouble in self.troubles if trouble.kind in STREAMED]
+        struck = [one for one in rules if one.is_struck(platform, endpoint, paged=False, since=since, seed=self.seed)]
+        return struck[0] if struck else None
 
     def report(self) -> dict[str, Any]:
         """Return the rules with their counts as plain values for JSON."""
@@ -203,6 +225,8 @@ def _check_rule(rule: Mapping[str, Any], number: int) -> dict[str, Any]:
         _check_value(f"`{key}` of fault {number + 1} ({kind})", kind, key, value)
     if kind == "expire" and not set(may) & rule.keys():
         raise MockError(f"{place} (expire) says nothing of how long a cursor holds; give `seconds` or `requests`.")
+    if kind == "delete" and len({"account", "post", "share"} & rule.keys()) != 1:
+        raise MockError(f"{place} (delete) says not what is deleted; give one of `account`, `post` and `share`.")
     if kind == "error" and rule.get("status", 503) < 500:
         raise MockError(f"`status` of fault {number + 1} (error) is {rule['status']}; give one from 500 to 599.")
     return dict(rule)

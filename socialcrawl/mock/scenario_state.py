@@ -2,8 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.engine.draws import draw_numbers, start_stream
 from socialcrawl.errors import MockError
 from socialcrawl.lab.post_table import fold_name
 from socialcrawl.mock.dataset_clock import DatasetClock
@@ -41,7 +46,7 @@ class ScenarioState:
         time: Callable[[], float],
         moment: DatasetClock | None = None,
     ) -> None:
-        self._platforms, self._time, self._moment = platforms, time, moment
+        self._world, self._platforms, self._time, self._moment = world, platforms, time, moment
         self._names: Mapping[str, int] = {} if world is None else world.accounts.by_username
         self._began = time()
         self._skew_at_start = self.skew = settings.skew
@@ -81,8 +86,7 @@ class ScenarioState:
         """Return the request, by a clock that may just have changed, and the fault that it meets."""
         if platform.changes is not None:
             platform.changes.tick(asked.now)
-        if self._moment is not None:
-            self._moment.pass_time()
+        self.pass_time()
         if not self._scenario.troubles:
             return asked, None
         paged = any(name in PAGING for name, _ in asked.query)
@@ -95,6 +99,19 @@ class ScenarioState:
                 fault = trouble.fault(platform.name)
         return replace(asked, now=self.clock()), fault
 
+    def pass_time(self) -> None:
+        """Move the world to the time of the clock: posts appear, and those whose time has come are deleted."""
+        if self._moment is not None:
+            self._moment.pass_time()
+        for changes in self._changes(None):
+            changes.pass_time()
+
+    def strike_message(self, platform: str, endpoint: str) -> ScenarioRule | None:
+        """Return the rule that strikes a message of a stream; None where none does."""
+        if not self._scenario.has_streams:
+            return None
+        return self._scenario.strike_message(platform, endpoint, since=self._time() - self._began)
+
     def _change(self, trouble: ScenarioRule) -> None:
         table = trouble.table
         if trouble.kind == "skew":
@@ -105,8 +122,24 @@ class ScenarioState:
                 changes.expire(Lifetime(table.get("seconds"), table.get("requests")))
             elif trouble.kind == "rename":
                 changes.rename(self._names[fold_name(table["account"])], table["name"])
+            elif trouble.kind == "delete" and "account" not in table:
+                changes.delete(self._select_posts(trouble), table.get("seconds", 0.0))
             else:
                 changes.become(self._names[fold_name(table["account"])], FATES[trouble.kind])
+
+    def _select_posts(self, trouble: ScenarioRule) -> NDArray[np.int64]:
+        """Return the posts (their positions) that a rule deletes: one by its id in the file, or a share of all."""
+        assert self._world is not None
+        if "post" in trouble.table:
+            return np.array([self._posts[trouble.table["post"]]], np.int64)
+        start = start_stream(self._scenario.seed, f"deleted {trouble.number}")
+        return np.flatnonzero(draw_numbers(start, 0, len(self._world.ids)) < trouble.table["share"])
+
+    @cached_property
+    def _posts(self) -> Mapping[str, int]:
+        """The position of every post by its id."""
+        ids = [] if self._world is None else self._world.ids.tolist()
+        return {str(number): post for post, number in enumerate(ids)}
 
     def _changes(self, name: str | None) -> list[WorldChanges]:
         """Return what has become of the world on the platform of this name, or on each."""
@@ -137,6 +170,8 @@ class ScenarioState:
                 raise MockError(f"{place} is for the platform {trouble.platform!r}; the mock serves {served}.")
             if "account" in table and fold_name(table["account"]) not in self._names:
                 raise MockError(f"{place}: no account of the posts is named {table['account']}; give one that is.")
+            if "post" in table and table["post"] not in self._posts:
+                raise MockError(f"{place}: there is no post with the id {table['post']}; give that of one, as on X.")
             if trouble.kind == "rename":
                 name = fold_name(table["name"])
                 if not LEGAL.fullmatch(name) or name in self._names or name in names:

@@ -98,7 +98,7 @@ class PostSearch:
             self._readings.clear()
             self._reads = BoundedCache(_FOUND)
         if self._world.record is not None and text in self._world.record.searches:
-            return self._changes.moment.select_existing(self._world.record.searches[text])
+            return self._changes.select_existing(self._world.record.searches[text])
         query, now = self._parse(text), self.now
         first = int(np.searchsorted(self._latest, since))
         last = min(int(np.searchsorted(self._earliest, now)), self._changes.moment.there)
@@ -110,7 +110,7 @@ class PostSearch:
         self._reads.put(text, read, found.nbytes + 2_000)
         times = self._world.created_at[found]
         found = found[(times >= since) & (times < now)]
-        return self._changes.moment.select_existing(found)
+        return self._changes.select_existing(found)
 
     def _forget_old(self) -> None:
         """Let go the readings of long ago, which are no longer needed as time passes."""

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 REFRESH = 1.0  # seconds between two writings of the report
 PATIENCE = 20.0  # seconds for the server's thread to tell its counts or to end
+PING = 30.0  # seconds between two pings of a WebSocket, as Jetstream and Mastodon send them
+MOST_BYTES_OF_FRAME = 10_000_000  # that a client sends
 STOP_WITHIN = 1  # seconds that an answer under way may still take
 
 
@@ -210,7 +212,10 @@ async def _serve_inside(mock: "Mock", settings: MockSettings, listener: socket.s
     config = uvicorn.Config(
         mock.make_app(),
         interface="asgi3",
-        ws="none",
+        ws="websockets-sansio",
+        ws_max_size=MOST_BYTES_OF_FRAME,
+        ws_ping_interval=PING,
+        ws_per_message_deflate=False,
         proxy_headers=False,
         access_log=False,
         log_level="warning",
@@ -230,6 +235,7 @@ async def _serve_inside(mock: "Mock", settings: MockSettings, listener: socket.s
             await asyncio.sleep(0.005)
         yield
     finally:
+        mock.end_streams()
         server.should_exit = True
         await task
         writer.cancel()

@@ -89,6 +89,9 @@ class MockSettings:
             `dataset_clock.DatasetClock`; None: all posts are there. Search and counts then stand there too, so it
             leaves no `now`.
         speed: how many seconds of the file pass in a second; 0: it stays at the moment.
+        jetstream_offset: what is added to the numbers of Jetstream's events: another one is another instance.
+        replay: for how many seconds of the file Jetstream can be replayed.
+        heartbeat: seconds of silence after which a stream says that it is open; None: as long as on the platform.
         since_id_reaches: whether `since_id` without `start_time` lets a search of all posts reach back beyond 30 days,
             which X does not document.
     """
@@ -133,11 +136,15 @@ class MockSettings:
     moment: float | None = None
     speed: float = 0.0
     since_id_reaches: bool = True
+    jetstream_offset: int = 0
+    replay: float = 36 * 3_600.0
+    heartbeat: float | None = None
 
     def __post_init__(self) -> None:
         self._check_numbers()
         self._check_platforms()
         self._check_place()
+        self._check_streams()
         self._check_moment()
         if self.export is not None and (self.posts is not None or self.missing):
             raise MockError("An export says itself what there is and who is missing: remove --posts and --missing.")
@@ -185,6 +192,14 @@ class MockSettings:
                 raise MockError(f"The share {name} is {getattr(self, name)}; give one from 0 to 1.")
         if self.hashtag_feeds not in FEED_ACCESS:
             raise MockError(f"Unknown hashtag_feeds {self.hashtag_feeds!r}. Choose one of: {', '.join(FEED_ACCESS)}.")
+
+    def _check_streams(self) -> None:
+        if not 0 <= self.jetstream_offset < 10**14:
+            raise MockError(f"The jetstream_offset is {self.jetstream_offset}; give 0 or more, below 10^14.")
+        if not self.replay > 0:
+            raise MockError(f"The replay is {self.replay} s; give a length above 0.")
+        if self.heartbeat is not None and not self.heartbeat > 0:
+            raise MockError(f"The heartbeat is {self.heartbeat} s; give a length above 0.")
 
     def _check_moment(self) -> None:
         if self.moment is None and self.speed:

@@ -22,6 +22,7 @@ class MockRequest:
         body: the bytes.
         host: the name in the Host header, without its port.
         now: the server's clock, Unix seconds.
+        upgrade: whether it asks for a WebSocket.
         overlap: how many posts of the page before this one repeats at its beginning, though the cursor is behind them
             (a fault on request); less than the size of the page, and its own cursor goes on from its end.
     """
@@ -35,6 +36,7 @@ class MockRequest:
     host: str = ""
     body: bytes = b""
     overlap: int = 0
+    upgrade: bool = False
 
     def one(self, name: str) -> str | None:
         """Return the last value of a parameter; None where it is not there."""
@@ -50,6 +52,67 @@ class MockResponse:
     headers: Mapping[str, str] = field(default_factory=dict)
     content_type: str = "application/json; charset=utf-8"
     posts: int = 0
+
+
+Message = tuple[str | bytes, int]  # what is sent, and the position of the post that it tells of, or -1
+
+
+class StreamEndedError(Exception):
+    """The server ends a stream.
+
+    Args:
+        code: of the close frame of a WebSocket.
+        reason: the same.
+        last: what is sent before it closes.
+    """
+
+    def __init__(self, code: int = 1000, reason: str = "", last: Sequence[str | bytes] = ()) -> None:
+        super().__init__(reason)
+        self.code, self.reason, self.last = code, reason, last
+
+
+class MockStream(Protocol):
+    """What a stream sends, read as fast as its client takes it; nothing is held for who is slow.
+
+    Attributes:
+        keepalive: seconds of silence after which `heartbeat` is sent; infinite: never.
+        heartbeat: what is sent then.
+    """
+
+    keepalive: float
+    heartbeat: str | bytes
+
+    def pull(self, most: int) -> Sequence[Message] | None:
+        """Return the next messages, at most `most` and perhaps none; None where nothing has happened since.
+
+        Raises:
+            StreamEndedError: the stream is over.
+        """
+
+    def receive(self, text: str) -> None:
+        """Take a frame of the client of a WebSocket.
+
+        Raises:
+            StreamEndedError: that ends the stream.
+        """
+
+    def note_sent(self, post: int) -> None:
+        """Count a post that was sent, by its position."""
+
+    def make_ending(self, reason: str | None) -> StreamEndedError:
+        """Return the end of a stream that is disconnected on purpose, for a reason of the platform's or its usual."""
+
+    def close(self) -> None:
+        """Forget the stream: its client has left."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamResponse(MockResponse):
+    """An answer that goes on as a stream: over a WebSocket (`subprotocol` is the one that was agreed on) or HTTP."""
+
+    stream: MockStream | None = None
+    is_socket: bool = False
+    subprotocol: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,8 @@ def _make_bluesky(world: World, settings: MockSettings, changes: WorldChanges) -
         passwords=settings.passwords,
         nobot=settings.nobot,
         labelled=settings.noindex,
+        jetstream_offset=settings.jetstream_offset,
+        replay=settings.replay,
     )
     return ServicePlatform(service, changes)
 
@@ -61,6 +63,7 @@ def _make_mastodon(world: World, settings: MockSettings, changes: WorldChanges) 
         noindex=settings.noindex,
         nobot=settings.nobot,
         hashtag_feeds=settings.hashtag_feeds,
+        heartbeat=settings.heartbeat,
     )
     return ServicePlatform(service, changes)
 

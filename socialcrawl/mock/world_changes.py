@@ -1,4 +1,6 @@
-"""What has become of a world since it was built: accounts renamed, suspended, protected or deleted, cursors grown old.
+"""What has become of a world since it was built: accounts renamed, suspended, protected or deleted, posts deleted.
+
+Cursors grow old, too.
 
 The world itself never changes. Every service of the mock gets its own `WorldChanges` (`changes=`) and asks it instead
 of the world for whatever a scenario may change: fates, usernames, which posts are to be seen, which cursors still hold.
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.errors import MockError
 from socialcrawl.lab.post_table import fold_name
+from socialcrawl.mock.change_log import ACCOUNT, DELETION, NAME, ChangeLog
 from socialcrawl.mock.dataset_clock import DatasetClock
 from socialcrawl.mock.names import HERE, LEGAL
 from socialcrawl.mock.world import World
@@ -31,7 +34,9 @@ class WorldChanges:
 
     Attributes:
         version: grows with every change; belongs into the key of all that a service keeps made of names and fates.
-        moment: which posts exist; how many these are belongs into the key of all that is kept made of counts.
+        moment: which posts exist.
+        log: all that happened besides posts that appear, for streams.
+        deleted: how many posts were deleted.
     """
 
     def __init__(self, world: World, moment: DatasetClock | None = None) -> None:
@@ -47,6 +52,28 @@ class WorldChanges:
         self._lifetime: Lifetime | None = None
         self._since = (0.0, 0)
         self._issued: dict[str, tuple[float, int]] = {}
+        self.log, self.deleted = ChangeLog(), 0
+        self._is_deleted: NDArray[np.bool_] | None = None
+        self._awaited: tuple[NDArray[np.float64], NDArray[np.int64]] = (np.zeros(0), np.zeros(0, np.int64))
+
+    @property
+    def stamp(self) -> tuple[int, int]:
+        """How many posts appeared and were deleted; belongs into the key of all that is kept made of posts."""
+        return self.moment.there, self.deleted
+
+    def select_existing(self, posts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return those of the posts at these positions (ascending) that exist."""
+        posts = self.moment.select_existing(posts)
+        return posts if self._is_deleted is None else posts[~self._is_deleted[posts]]
+
+    def place(self, post: int) -> int:
+        """Return the same position where the post there exists, else -1, as for no post."""
+        place = self.moment.place(post)
+        return -1 if place < 0 or self.is_deleted(place) else place
+
+    def is_deleted(self, post: int) -> bool:
+        """Return whether the post at this position was deleted."""
+        return self._is_deleted is not None and bool(self._is_deleted[post])
 
     def find_fate(self, row: int) -> int:
         """Return what the account in this row is now: HERE, SUSPENDED, PROTECTED or DELETED (see `names`)."""
@@ -104,6 +131,7 @@ class WorldChanges:
         self._fates[row] = fate
         self._visible = None
         self.version += 1
+        self.log.add(ACCOUNT, row, self.moment.there, self.second, fate)
 
     def rename(self, row: int, username: str) -> None:
         """Give an account this username from now on; its old one is unused.
@@ -122,6 +150,46 @@ class WorldChanges:
         self._names[row] = username
         self._taken[fold_name(username)] = row
         self.version += 1
+        self.log.add(NAME, row, self.moment.there, self.second)
+
+    @property
+    def second(self) -> float:
+        """The second of the file at which the platform stands; behind its end where all posts are there."""
+        return float(self._world.end) if self.moment.second is None else self.moment.second
+
+    def delete(self, posts: NDArray[np.int64], seconds: float = 0.0) -> None:
+        """Delete posts (their positions) so many seconds of the file after they appeared, and what repeats them.
+
+        Those whose time has come, and all where all posts are there from the start, are deleted now.
+        """
+        if self._is_deleted is None:
+            self._is_deleted = np.zeros(len(self._world.ids), np.bool_)
+        appeared, due = self.moment.appeared, np.full(len(self._world.ids), np.inf)
+        due[self._awaited[1]] = self._awaited[0]
+        due[posts] = np.minimum(due[posts], np.maximum(appeared[posts] + seconds, self.second))
+        originals = self._world.references.retweeted_post
+        repeats = np.flatnonzero(originals >= 0)
+        due[repeats] = np.minimum(due[repeats], np.maximum(due[originals[repeats]], appeared[repeats]))
+        due[self._is_deleted] = np.inf
+        awaited = np.flatnonzero(np.isfinite(due))
+        awaited = awaited[np.argsort(due[awaited], kind="stable")]
+        self._awaited = due[awaited], awaited
+        self.pass_time()
+
+    def pass_time(self) -> None:
+        """Delete the posts whose time has come."""
+        times, posts = self._awaited
+        if not len(times):
+            return
+        assert self._is_deleted is not None
+        moment = self.moment
+        n = len(times) if moment.second is None else int(np.searchsorted(times, moment.second, side="right"))
+        for second, post in zip(times[:n].tolist(), posts[:n].tolist(), strict=True):
+            there = moment.there if moment.second is None else min(moment.count_until(second), moment.there)
+            self.log.add(DELETION, post, there, second)
+        self._is_deleted[posts[:n]] = True
+        self.deleted += n
+        self._awaited = times[n:], posts[n:]
 
     def expire(self, lifetime: Lifetime | None) -> None:
         """Let cursors expire after a while from now on; for those handed out before, it begins now."""

@@ -114,26 +114,40 @@ class PostWriter:
     def posts(self, posts: Sequence[int]) -> list[str]:
         """Return the posts at these positions."""
         world, chosen = self._world, np.asarray(posts, np.int64)
+        moments = format_moments(world.created_at[chosen])
         columns = zip(
-            posts,
             world.author[chosen].tolist(),
             make_record_keys(world.ids[chosen]),
-            format_moments(world.created_at[chosen]),
+            moments,
+            self.records(posts, moments),
             self._moment.replies[chosen].tolist(),
             self._moment.retweets[chosen].tolist(),
+            strict=True,
+        )
+        heads = {row: self._head(row) for row in set(world.author[chosen].tolist())}
+        return [
+            self._view(heads[row], key, when, record, (replies, reposts))
+            for row, key, when, record, replies, reposts in columns
+        ]
+
+    def records(self, posts: Sequence[int], moments: Sequence[str]) -> list[str]:
+        """Return the records (app.bsky.feed.post) of the posts at these positions, written at these moments."""
+        world, chosen = self._world, np.asarray(posts, np.int64)
+        columns = zip(
+            posts,
+            moments,
             self._list_mentioned(chosen),
             (world.references.replied_account[chosen] >= 0).tolist(),
             strict=True,
         )
         found, keys, dids, texts = [], world.accounts.keys, self._names.dids, world.texts
-        ordered, heads = world.record is not None, {row: self._head(row) for row in set(world.author[chosen].tolist())}
-        for post, row, key, when, replies, reposts, mentioned, answers in columns:
+        ordered = world.record is not None
+        for post, when, mentioned, answers in columns:
             text, marks = texts[post], ""
             if mentioned or "#" in text or "://" in text:
                 marks = render_facets(text, [(keys[one], dids[one]) for one in mentioned], ordered=ordered)
             reply = self._reply(post) if answers else ""
-            record = self._record(text, when, marks, world.language(post), reply)
-            found.append(self._view(heads[row], key, when, record, (replies, reposts)))
+            found.append(self._record(text, when, marks, world.language(post), reply))
         return found
 
     def original(self, post: int, start: int, row: int, number: int, *, when: str, reposts: int) -> str:
@@ -204,8 +218,9 @@ class PostWriter:
         assert parent is not None
         root = int(self._world.references.conversation[post])
         first = parent if root == post else self.address(root)
-        return f',"reply":{{"parent":{_render_strong_ref(parent)},"root":{_render_strong_ref(first)}}}'
+        return f',"reply":{{"parent":{render_strong_ref(parent)},"root":{render_strong_ref(first)}}}'
 
 
-def _render_strong_ref(address: str) -> str:
+def render_strong_ref(address: str) -> str:
+    """Return the reference to a record by its address and its CID, as JSON."""
     return f'{{"cid":"{make_cid(*address.split("/")[2:])}","uri":"{address}"}}'

@@ -132,7 +132,7 @@ class ProfileEndpoints:
 
     def _render_detailed(self, row: int, views: BlueskyViews) -> bytes:
         follows, followers = len(self._follows(row)), len(self._followers(row))
-        posts = len(self._changes.moment.select_existing(self._world.timelines.of(row)))
+        posts = len(self._changes.select_existing(self._world.timelines.of(row)))
         return views.profile(row, followersCount=followers, followsCount=follows, postsCount=posts)
 
     def _render_related(
@@ -157,7 +157,7 @@ class ProfileEndpoints:
         return self._select_past(*self._mentioners(row))
 
     def _select_past(self, rows: NDArray[np.int64], posts: NDArray[np.int64]) -> NDArray[np.int64]:
-        return rows[: len(self._changes.moment.select_existing(posts))]
+        return rows[: len(self._changes.select_existing(posts))]
 
     def _list_mentioned_by(self, row: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         mentions, posts = self._world.mentions, self._world.timelines.of(row)
@@ -248,7 +248,7 @@ class FeedEndpoint:
         """Return the posts of an account that a filter leaves, ascending."""
         if wanted not in FILTERS:
             raise make_refusal(f"Error: filter must be one of ({'|'.join(FILTERS)})")
-        own = self._changes.moment.select_existing(self._world.timelines.of(row))
+        own = self._changes.select_existing(self._world.timelines.of(row))
         if wanted == FILTERS[0]:
             return own
         if wanted in _MEDIA:

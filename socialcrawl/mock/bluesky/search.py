@@ -188,7 +188,7 @@ class BlueskySearchEndpoint:
     def _find_posts(self, asked: MockRequest, q: str) -> NDArray[np.int64]:
         wanted = self._make_filters(asked, q)
         try:
-            found = self._changes.moment.select_existing(self._finder.matches(wanted.words))
+            found = self._changes.select_existing(self._finder.matches(wanted.words))
         except QueryError as error:
             raise RefusalError("BadQueryString", f"The query cannot be parsed: {error}") from error
         world = self._world

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 
 from socialcrawl.mock.bluesky.identifiers import BlueskyNames
+from socialcrawl.mock.bluesky.jetstream import KEPT, SUBSCRIBE, SUBSCRIBE_EVENTS, Jetstream
+from socialcrawl.mock.bluesky.jetstream_events import METHOD, JetstreamEvents
 from socialcrawl.mock.bluesky.parameters import (
     CURSOR_CLOSED,
     NOT_SERVED,
@@ -59,6 +61,8 @@ class BlueskyService:
         access_seconds, refresh_seconds: for how long the tokens of a session hold.
         nobot: whose description says #nobot.
         labelled: who has the label !no-unauthenticated.
+        jetstream_offset: what is added to the numbers of Jetstream's events, as every instance has its own.
+        replay: for how many seconds of the file Jetstream can be replayed.
     """
 
     name = "bluesky"
@@ -81,6 +85,8 @@ class BlueskyService:
         refresh_seconds: int = REFRESH_SECONDS,
         nobot: Chosen = 0.0,
         labelled: Chosen = 0.0,
+        jetstream_offset: int = 0,
+        replay: float = KEPT,
     ) -> None:
         changes = WorldChanges(world) if changes is None else changes
         self.names = BlueskyNames(world, changes, handle_domain)
@@ -98,6 +104,7 @@ class BlueskyService:
             for kind in (_PUBLIC.kind, "user")
         }
         self._closed_cursors, self._search_v2 = closed_cursors, search_v2
+        self._jetstream = Jetstream(JetstreamEvents(world, self.names, changes, jetstream_offset), changes, replay)
         self._handlers = self._methods(world, changes, search_depth)
         world.warm()
 
@@ -118,12 +125,13 @@ class BlueskyService:
             _CREATE: ("POST", self._sessions.create),
             _REFRESH: ("POST", self._sessions.refresh),
             "com.atproto.server.getSession": ("GET", self._sessions.get),
+            METHOD: ("GET", lambda asked, views: self._jetstream.subscribe_events(asked)),
         }
 
     def endpoints(self) -> Sequence[tuple[str, str]]:
-        """Return the methods by name, then all others, which are not served."""
+        """Return the methods by name and Jetstream's first endpoint, then all others, which are not served."""
         named = [(method, _XRPC + name) for name, (method, _) in self._handlers.items()]
-        return [*named, ("GET", _REST), ("POST", _REST)]
+        return [*named, ("GET", SUBSCRIBE), ("GET", _REST), ("POST", _REST)]
 
     def guest(self, asked: MockRequest) -> Guest | MockResponse:
         """Return the account whose session asks (its DID is the label), or the public."""
@@ -137,7 +145,9 @@ class BlueskyService:
         return _PUBLIC if did is None else Guest(did, "user")
 
     def counted(self, asked: MockRequest, guest: Guest) -> Sequence[WindowSpec]:
-        """Return the window of the address at this host, and those of the account that signs in."""
+        """Return the window of the address at this host, and those of the account that signs in; none of streams."""
+        if asked.endpoint in (SUBSCRIBE, SUBSCRIBE_EVENTS):
+            return ()
         everything = WindowSpec((self.name, "address", asked.host), self._limit, self._window)
         if not asked.endpoint.endswith(_CREATE):
             return (everything,)
@@ -164,6 +174,8 @@ class BlueskyService:
 
     def answer(self, asked: MockRequest, guest: Guest) -> MockResponse:
         """Return what the method answers."""
+        if asked.endpoint == SUBSCRIBE:
+            return self._jetstream.subscribe(asked)
         method = asked.endpoint.removeprefix(_XRPC)
         served = self._handlers.get(method)
         if served is None:

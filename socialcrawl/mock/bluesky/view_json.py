@@ -47,9 +47,9 @@ class BlueskyViews:
     ) -> None:
         self._nobot, self._labelled = nobot, labelled
         self._world, self._names, self._changes, self._signed_in = world, names, changes, signed_in
-        self._version, self._moment = changes.version, changes.moment
+        self._version = changes.version
         self._author = lru_cache(_KEPT)(self._short)
-        self._writer = PostWriter(world, names, self._author, self._moment, signed_in=signed_in)
+        self._writer = PostWriter(world, names, self._author, changes.moment, signed_in=signed_in)
         self._feeds: BoundedCache[tuple[int, ...], bytes] = BoundedCache(_KEPT_BYTES)
 
     def renew(self) -> None:
@@ -73,7 +73,7 @@ class BlueskyViews:
 
         As on Bluesky, a repost is left out where the author of the original is gone.
         """
-        key = (self._moment.there, *posts)
+        key = (*self._changes.stamp, *posts)
         found = self._feeds.get(key)
         if found is None:
             found = f"[{','.join(self._items(posts))}]".encode()
@@ -156,7 +156,7 @@ class BlueskyViews:
 
     def _find_position(self, original: Repost) -> int:
         """Return where an original stands, -1 where there is none yet."""
-        return self._moment.place(original.place)
+        return self._changes.place(original.place)
 
     def _find_parents(self, post: int) -> list[tuple[int, str]]:
         """Return the parent and the root of a reply: where they stand (-1: not to be found), and their address."""
@@ -172,7 +172,7 @@ class BlueskyViews:
 
     def _place(self, place: int, address: str) -> int:
         """Return the same place, or -1 where the post there is not to be seen as a post at this address."""
-        if self._moment.place(place) < 0 or not self._changes.visible[place] or self._writer.address(place) != address:
+        if self._changes.place(place) < 0 or not self._changes.visible[place] or self._writer.address(place) != address:
             return -1
         return -1 if self._find_original(place) is not None else place
 
@@ -181,9 +181,9 @@ class BlueskyViews:
         references = self._world.references
         ids, repeats = self._retweets
         again = repeats.of(int(np.searchsorted(ids, references.retweeted_id[post])))
-        place = self._moment.place(int(references.retweeted_post[post]))
+        place = self._changes.place(int(references.retweeted_post[post]))
         when = format_stamp(int(self._world.created_at[place if place >= 0 else again[0]]))
-        count = len(self._moment.select_existing(again))
+        count = len(self._changes.select_existing(again))
         return self._writer.original(post, original.start, original.account, original.number, when=when, reposts=count)
 
     @cached_property

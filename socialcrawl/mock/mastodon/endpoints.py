@@ -25,6 +25,7 @@ from socialcrawl.mock.mastodon.responses import (
 )
 from socialcrawl.mock.mastodon.timelines import MOST_STATUSES, STATUSES
 from socialcrawl.mock.service import Guest, MockRequest, MockResponse
+from socialcrawl.system.loopback import is_loopback_host
 
 _NO_PAGES = make_refusal(401, "Search queries pagination is not supported without authentication")
 _NO_RESOLVING = make_refusal(
@@ -171,11 +172,10 @@ class LookupEndpoints:
         """Return a status by the id that this instance gave it."""
         town, number, signed_in = self._town, parse_whole_number(asked.path["id"]), guest.kind != "public"
         post = town.numbers.post(number, domain)
-        moment = town.changes.moment
-        if post is not None and moment.place(post) >= 0 and town.open(int(town.world.author[post])):
+        if post is not None and town.changes.place(post) >= 0 and town.open(int(town.world.author[post])):
             return make_response(town.renderer.status(post, domain, signed_in=signed_in), posts=1)
         repost = town.numbers.repost(number, domain)
-        if repost is not None and moment.place(repost) >= 0:
+        if repost is not None and town.changes.place(repost) >= 0:
             return make_response(town.renderer.original(repost, domain, signed_in=signed_in), posts=1)
         return NOT_FOUND
 
@@ -184,7 +184,7 @@ class LookupEndpoints:
         if asked.path.get("rest"):
             return NO_RECORD
         accounts, posts = self._sizes(domain)
-        return make_response(orjson.dumps(render_instance_v1(domain, accounts, posts)))
+        return make_response(orjson.dumps(render_instance_v1(domain, accounts, posts, _find_streams(asked))))
 
     def rules(self, asked: MockRequest, guest: Guest, domain: str) -> MockResponse:
         """Return the rules of the instance."""
@@ -194,10 +194,16 @@ class LookupEndpoints:
         """Return the instance, in the new form."""
         if asked.path.get("rest"):
             return NO_RECORD
-        return make_response(orjson.dumps(render_instance_v2(domain, self._sizes(domain)[0], self._town.hashtag_feeds)))
+        accounts, access = self._sizes(domain)[0], self._town.hashtag_feeds
+        return make_response(orjson.dumps(render_instance_v2(domain, accounts, access, _find_streams(asked))))
 
     def _sizes(self, domain: str) -> tuple[int, int]:
         """Return how many accounts live there, and how many posts they wrote."""
         own = self._town.finding.living(domain)
         authors = self._town.world.author[: self._town.changes.moment.there]
         return int(np.count_nonzero(own)), int(np.count_nonzero(own[authors]))
+
+
+def _find_streams(asked: MockRequest) -> str | None:
+    """Return where the streams of an instance are that was asked at this machine; None: at its own name."""
+    return f"ws://{asked.headers['host']}" if is_loopback_host(asked.host) else None

@@ -43,13 +43,16 @@ _ACCOUNTS = {
 }
 
 
-def render_instance_v2(domain: str, accounts: int, access: str = PUBLIC) -> dict[str, Any]:
+def render_instance_v2(
+    domain: str, accounts: int, access: str = PUBLIC, streaming: str | None = None
+) -> dict[str, Any]:
     """Return the answer of /api/v2/instance, with the members of the recorded one.
 
     Args:
         domain: the instance.
         accounts: how many live there.
         access: who is shown hashtag timelines.
+        streaming: where its streams are; None: at its own name.
     """
     return {
         "domain": domain,
@@ -62,7 +65,7 @@ def render_instance_v2(domain: str, accounts: int, access: str = PUBLIC) -> dict
         "icon": [{"src": f"https://{domain}/icon-{size}.png", "size": f"{size}x{size}"} for size in (36, 72, 192)],
         "languages": ["en"],
         "configuration": {
-            "urls": _make_urls(domain),
+            "urls": _make_urls(domain, streaming),
             "vapid": {"public_key": ""},
             "accounts": _ACCOUNTS,
             **_LIMITS,
@@ -88,7 +91,7 @@ def render_instance_v2(domain: str, accounts: int, access: str = PUBLIC) -> dict
     }
 
 
-def render_instance_v1(domain: str, accounts: int, posts: int) -> dict[str, Any]:
+def render_instance_v1(domain: str, accounts: int, posts: int, streaming: str | None = None) -> dict[str, Any]:
     """Return the answer of /api/v1/instance, see https://docs.joinmastodon.org/entities/V1_Instance/."""
     return {
         "uri": domain,
@@ -97,7 +100,7 @@ def render_instance_v1(domain: str, accounts: int, posts: int) -> dict[str, Any]
         "description": "",
         "email": "",
         "version": VERSION,
-        "urls": {"streaming_api": f"wss://{domain}"},
+        "urls": {"streaming_api": streaming or f"wss://{domain}"},
         "stats": {"user_count": accounts, "status_count": posts, "domain_count": 1},
         "thumbnail": f"https://{domain}/preview.png",
         "languages": ["en"],
@@ -160,9 +163,9 @@ _ROLE = {
 }
 
 
-def _make_urls(domain: str) -> dict[str, str | None]:
+def _make_urls(domain: str, streaming: str | None) -> dict[str, str | None]:
     return {
-        "streaming": f"wss://{domain}",
+        "streaming": streaming or f"wss://{domain}",
         "status": None,
         "about": f"https://{domain}/about",
         "privacy_policy": f"https://{domain}/privacy-policy",

@@ -52,7 +52,7 @@ class InstanceWorld:
 
     def select_existing(self, posts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return those of the posts at these positions (ascending) that exist."""
-        return self.changes.moment.select_existing(posts)
+        return self.changes.select_existing(posts)
 
     def open(self, row: int) -> bool:
         """Return whether the lists of an account are to be seen."""

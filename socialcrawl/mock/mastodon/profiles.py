@@ -109,7 +109,7 @@ class Profiles:
 
     def _counts(self, row: int, *, gone: bool) -> dict[str, Any]:
         moment = self._changes.moment
-        own = moment.select_existing(self._own(row))
+        own = self._changes.select_existing(self._own(row))
         if gone:
             return {"followers_count": 0, "following_count": 0, "statuses_count": 0, "last_status_at": None}
         return {

@@ -28,13 +28,13 @@ class StatusRenderer:
     ) -> None:
         self._world, self._instances = world, instances
         self._numbers, self._profiles, self._changes = numbers, profiles, changes
-        self._version, self._moment = -1, changes.moment
+        self._version = -1
         self._renew()
 
     def status(self, post: int, domain: str, *, signed_in: bool) -> bytes:
         """Return the JSON of a post on an instance; with a token it tells what the asker did with the status."""
         self._renew()
-        key = (post, domain, signed_in, self._moment.there)
+        key = (post, domain, signed_in, *self._changes.stamp)
         body = self._statuses.get(key)
         if body is None:
             body = self._status(post, domain, signed_in=signed_in)
@@ -43,7 +43,7 @@ class StatusRenderer:
 
     def original(self, post: int, domain: str, *, signed_in: bool) -> bytes:
         """Return the JSON of the status that this post repeats, whether the file has it or not."""
-        place = self._moment.place(self._numbers.repeats[post].place)
+        place = self._changes.place(self._numbers.repeats[post].place)
         if place >= 0:
             return self.status(place, domain, signed_in=signed_in)
         draft = make_original_draft(self._world, self._numbers.first_repost(post), self._instances.by_key)
@@ -53,7 +53,7 @@ class StatusRenderer:
     def account(self, row: int, domain: str) -> bytes:
         """Return the JSON of an account on an instance."""
         self._renew()
-        key = (row, domain, self._moment.there)
+        key = (row, domain, *self._changes.stamp)
         body = self._accounts.get(key)
         if body is None:
             body = orjson.dumps(self._profiles.profile(row, domain))
@@ -63,12 +63,12 @@ class StatusRenderer:
     def _renew(self) -> None:
         if self._version != self._changes.version:
             self._version = self._changes.version
-            self._statuses: BoundedCache[tuple[int, str, bool, int], bytes] = BoundedCache(_MOST)
-            self._accounts: BoundedCache[tuple[int, str, int], bytes] = BoundedCache(_MOST // 4)
+            self._statuses: BoundedCache[tuple[int, str, bool, int, int], bytes] = BoundedCache(_MOST)
+            self._accounts: BoundedCache[tuple[int, str, int, int], bytes] = BoundedCache(_MOST // 4)
 
     def _status(self, post: int, domain: str, *, signed_in: bool) -> bytes:
         repost = post in self._numbers.repeats
-        draft = make_draft(self._world, post, self._moment, repost=repost)
+        draft = make_draft(self._world, post, self._changes, repost=repost)
         numbers = self._numbers.of(post, domain), self._numbers.of(post, self._instances.domains[draft.author])
         repeats = None
         if repost:

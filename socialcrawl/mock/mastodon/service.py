@@ -16,6 +16,15 @@ from socialcrawl.mock.mastodon.instance_info import PUBLIC
 from socialcrawl.mock.mastodon.instance_world import build_town
 from socialcrawl.mock.mastodon.profiles import NOBODY
 from socialcrawl.mock.mastodon.responses import BAD_TOKEN, CURSORS, NOBODY_HERE, TOO_MANY
+from socialcrawl.mock.mastodon.streaming import (
+    HEALTH,
+    HEARTBEAT,
+    INVALID_TOKEN,
+    MISSING_TOKEN,
+    STREAMING,
+    StreamingEndpoints,
+    read_token,
+)
 from socialcrawl.mock.mastodon.timelines import TimelineEndpoints
 from socialcrawl.mock.names import Chosen
 from socialcrawl.mock.rate_windows import make_label
@@ -41,6 +50,7 @@ class MastodonService:
         moved, limited: who has moved, and who is hidden from strangers, see `Profiles`.
         hashtag_feeds: who is shown hashtag timelines: "public"; "authenticated" (users); or "disabled" (nobody: users
             are shown empty ones), for posts of the instance's own accounts and of others alike.
+        heartbeat: seconds of silence after which an event source says that it is open; None: 15.
         gone: deleted accounts are refused with 410 instead of 404, as by instances before 3.3.
     """
 
@@ -63,6 +73,7 @@ class MastodonService:
         moved: Mapping[str, str] = NOBODY,
         limited: Chosen = 0.0,
         hashtag_feeds: str = PUBLIC,
+        heartbeat: float | None = None,
     ) -> None:
         self._limits = ((limit, window), (paged_limit, paged_window))
         self._tokens = tokens
@@ -71,7 +82,13 @@ class MastodonService:
             world, home, changes or WorldChanges(world), **hidden, moved=moved, gone=gone, hashtag_feeds=hashtag_feeds
         )
         self._instances = town.instances
-        rooms = (LookupEndpoints(town), TimelineEndpoints(town), FollowEndpoints(town), SearchEndpoint(town))
+        rooms = (
+            LookupEndpoints(town),
+            TimelineEndpoints(town),
+            FollowEndpoints(town),
+            SearchEndpoint(town),
+            StreamingEndpoints(town, heartbeat or HEARTBEAT),
+        )
         self._answers = {template: answer for room in rooms for template, answer in room.answers().items()}
 
     def endpoints(self) -> Sequence[tuple[str, str]]:
@@ -80,6 +97,8 @@ class MastodonService:
 
     def guest(self, asked: MockRequest) -> Guest | MockResponse:
         """Return who asks: the token, or everybody without one; the refusal of a token that is not let in."""
+        if asked.endpoint.startswith(STREAMING) and asked.endpoint != HEALTH:
+            return self._find_listener(asked)
         given = asked.headers.get("authorization")
         if not given:
             return Guest("public", "public")
@@ -88,10 +107,24 @@ class MastodonService:
             return BAD_TOKEN
         return Guest(make_label(match[1]), "user")
 
+    def _find_listener(self, asked: MockRequest) -> Guest | MockResponse:
+        """Return the user who asks for a stream, or the refusal: nobody else is let in."""
+        token = read_token(asked)
+        if token is None:
+            return MISSING_TOKEN
+        return (
+            INVALID_TOKEN
+            if self._tokens is not None and token not in self._tokens
+            else Guest(make_label(token), "user")
+        )
+
     def counted(self, asked: MockRequest, guest: Guest) -> Sequence[WindowSpec]:
-        """Return the windows of the instance that is asked: one counts every request, the other those with a cursor."""
+        """Return the windows of the instance that is asked: one counts every request, the other those with a cursor.
+
+        Streams are counted by none.
+        """
         domain = self._instances.at(asked.host)
-        if domain is None:
+        if domain is None or asked.endpoint.startswith(STREAMING):
             return ()
         paged = any(asked.one(name) for name in _PAGED)
         kinds = zip(("all", "paged") if paged else ("all",), self._limits, strict=False)

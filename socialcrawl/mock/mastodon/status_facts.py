@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.lab.post_table import fold_name
-from socialcrawl.mock.dataset_clock import DatasetClock
 from socialcrawl.mock.mastodon.instances import make_key
 from socialcrawl.mock.relations import Repost, find_repost
 from socialcrawl.mock.world import World
+from socialcrawl.mock.world_changes import WorldChanges
 
 _BITS = 16
 _POSITIVE = 2**63 - 1
@@ -121,7 +121,7 @@ class Draft:
     reposts: int = 0
 
 
-def make_draft(world: World, post: int, moment: DatasetClock, *, repost: bool) -> Draft:
+def make_draft(world: World, post: int, changes: WorldChanges, *, repost: bool) -> Draft:
     """Return the draft of the post at this position; that of a repost is empty, as its original has the text.
 
     Who answers somebody mentions them, first and even where the text does not, as Mastodon's own clients write it: a
@@ -138,9 +138,9 @@ def make_draft(world: World, post: int, moment: DatasetClock, *, repost: bool) -
     return Draft(
         *(author, created_at, world.texts[post], tuple(mentioned), _find_language(world, post)),
         answered=answered,
-        answered_post=moment.place(int(references.replied_post[post])),
-        replies=int(moment.replies[post]),
-        reposts=int(moment.retweets[post]),
+        answered_post=changes.place(int(references.replied_post[post])),
+        replies=int(changes.moment.replies[post]),
+        reposts=int(changes.moment.retweets[post]),
     )
 
 

@@ -137,7 +137,7 @@ class _Includes:
 
     def _add_references(self, post: int) -> None:
         for _, number, place in self._world.references.of(post):
-            position = self._changes.moment.place(place)
+            position = self._changes.place(place)
             author = int(self._world.author[position]) if position >= 0 else -1
             if author >= 0 and self._changes.find_fate(author) == HERE:
                 self.posts[position] = None

@@ -34,8 +34,8 @@ class XRenderer:
         self.changes = WorldChanges(world) if changes is None else changes
         self.moment = self.changes.moment
         self._writer = XPageWriter(world, self.post, self.moment)
-        self._posts: dict[tuple[int, ShownFields, int], bytes] = {}
-        self._users: dict[tuple[int, str, frozenset[str], int, int], bytes] = {}
+        self._posts: dict[tuple[int, ShownFields, int, int], bytes] = {}
+        self._users: dict[tuple[int, str, frozenset[str], int, int, int], bytes] = {}
         self._written: dict[int, XPostText] = {}
 
     def get_text(self, post: int) -> XPostText:
@@ -44,7 +44,7 @@ class XRenderer:
 
     def post(self, post: int, ask: ShownFields) -> bytes:
         """Return the JSON of a post."""
-        return _get_or_make(self._posts, (post, ask, self.moment.there), lambda: orjson.dumps(self._post(post, ask)))
+        return _get_or_make(self._posts, (post, ask, *self.changes.stamp), lambda: orjson.dumps(self._post(post, ask)))
 
     def posts(self, posts: NDArray[np.int64], ask: ShownFields) -> bytes:
         """Return the JSON list of the posts at these positions, int64[m]."""
@@ -52,12 +52,12 @@ class XRenderer:
 
     def user(self, account: int, ask: ShownFields) -> bytes:
         """Return the JSON of a user."""
-        key = (account, ask.vocabulary, ask.user_fields, self.changes.version, self.moment.there)
+        key = (account, ask.vocabulary, ask.user_fields, self.changes.version, *self.changes.stamp)
         return _get_or_make(self._users, key, lambda: orjson.dumps(self._user(account, ask)))
 
     def recent(self, account: int) -> int | None:
         """Return the position of the latest post of an account; None where it has none, or does not show it."""
-        own = self.moment.select_existing(self.world.timelines.of(account))
+        own = self.changes.select_existing(self.world.timelines.of(account))
         return int(own[-1]) if len(own) and self.changes.find_fate(account) == HERE else None
 
     def _post(self, post: int, ask: ShownFields) -> dict[str, Any]:
@@ -135,7 +135,7 @@ def _make_user(world: World, changes: WorldChanges, account: int, ask: ShownFiel
         found["public_metrics"] = {
             "followers_count": 0,
             "following_count": 0,
-            f"{ask.vocabulary}_count": len(changes.moment.select_existing(own)),
+            f"{ask.vocabulary}_count": len(changes.select_existing(own)),
             "listed_count": 0,
         }
     return found

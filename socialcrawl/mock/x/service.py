@@ -181,7 +181,7 @@ class XService:
         moment = self.changes.moment
         if asked.endpoint not in _LASTING or asked.overlap or self.changes.aging or moment.speed:
             return self._handlers[asked.endpoint](call)
-        key = (asked.endpoint, call.path, asked.query, self.changes.version, moment.second)
+        key = (asked.endpoint, call.path, asked.query, self.changes.version, self.changes.deleted, moment.second)
         answer = self._answers.get(key)
         if answer is None:
             answer = self._handlers[asked.endpoint](call)

@@ -131,7 +131,7 @@ class XTimelineEndpoints:
 
         Retweets count for the reach, left out replies do not.
         """
-        posts = self._changes.moment.select_existing(self._world.timelines.of(account))[::-1]
+        posts = self._changes.select_existing(self._world.timelines.of(account))[::-1]
         references = self._world.references
         if "replies" in exclude:
             posts = posts[references.replied_account[posts] < 0][:REACH_WITHOUT_REPLIES]
@@ -139,7 +139,7 @@ class XTimelineEndpoints:
         return posts[references.retweeted_id[posts] < 0] if "retweets" in exclude else posts
 
     def _mentions(self, account: int) -> NDArray[np.int64]:
-        posts = self._changes.moment.select_existing(self._world.mentioned_in.of(account))[::-1]
+        posts = self._changes.select_existing(self._world.mentioned_in.of(account))[::-1]
         return posts[self._changes.visible[posts]][:REACH_OF_MENTIONS]
 
 
