@@ -1,6 +1,7 @@
 """Connections over WebSocket, for streams: bounded in size and time. Whatever goes wrong is an error that says so."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Literal
 
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -16,10 +17,11 @@ CLOSING = 1.0  # seconds for a server to agree that the connection is closed
 REFUSALS = (401, 403)
 
 
+@contextmanager
 def open_socket(
     address: str, timeout: float, contact: str, headers: Mapping[str, str] | None = None
-) -> ClientConnection:
-    """Return a connection.
+) -> Iterator[ClientConnection]:
+    """Yield a connection, and close it.
 
     Args:
         address: ws:// or wss://, with the query.
@@ -32,17 +34,19 @@ def open_socket(
         OSError: there is no such server, or it does not answer.
     """
     proxy: Literal[True] | None = None if is_loopback(address) else True
+    opening = connect(
+        address,
+        compression=None,
+        max_size=LONGEST,
+        open_timeout=timeout,
+        close_timeout=CLOSING,
+        user_agent_header=name_agent(contact),
+        additional_headers=dict(headers or {}),
+        proxy=proxy,
+    )
     try:
-        return connect(
-            address,
-            compression=None,
-            max_size=LONGEST,
-            open_timeout=timeout,
-            close_timeout=CLOSING,
-            user_agent_header=name_agent(contact),
-            additional_headers=dict(headers or {}),
-            proxy=proxy,
-        )
+        with opening as socket:
+            yield socket
     except InvalidStatus as error:
         raise _explain_status(error) from error
 

@@ -5,7 +5,7 @@ Facts: bluesky-social/jetstream, lexicons/network/bluesky/jetstream/subscribeEve
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -155,37 +155,39 @@ def make_connect(
     @contextmanager
     def connecting(place: Place) -> Iterator[JetstreamConnection]:
         known = place if place.cursor and place.cursor not in lost else Place(place.at)
-        socket, begun, late = _open(base, known, now(), timeout, contact, first=first)
-        exact = begun.cursor and not first and not late
-        connection = JetstreamConnection(socket, matches, first=first, late=late, expected=begun if exact else None)
-        try:
-            yield connection
-        except LostPlaceError:
-            lost.add(place.cursor)
-            raise
-        finally:
-            socket.close()
+        with ExitStack() as opened:
+
+            def connect(asked: Mapping[str, str]) -> ClientConnection:
+                return opened.enter_context(open_socket(f"{base}?{urlencode(asked)}", timeout, contact))
+
+            socket, begun, late = _open(connect, known, now(), first=first)
+            exact = begun.cursor and not first and not late
+            connection = JetstreamConnection(socket, matches, first=first, late=late, expected=begun if exact else None)
+            try:
+                yield connection
+            except LostPlaceError:
+                lost.add(place.cursor)
+                raise
 
     return connecting
 
 
 def _open(
-    base: str, place: Place, now: float, timeout: float, contact: str, *, first: bool
+    connect: Callable[[Mapping[str, str]], ClientConnection], place: Place, now: float, *, first: bool
 ) -> tuple[ClientConnection, Place, bool]:
     """Return a connection, the place where it begins, and whether that is later than was asked for."""
     asked = {"wantedCollections" if first else "collections": POST}
     if first:
-        asked["cursor"] = place.cursor or format_cursor(place.at)
-        return _connect(base, asked, timeout, contact), place, now - place.at > KEPT - SLACK
+        late = now - place.at > KEPT - SLACK
+        return connect(asked | {"cursor": place.cursor or format_cursor(place.at)}), place, late
     # By time it may know more than by a number, which another server gave or which is too old.
     for at in dict.fromkeys((place, Place(place.at))):
         try:
-            cursor = at.cursor or format_cursor(at.at)
-            return _connect(base, asked | {"cursor": cursor}, timeout, contact), at, False
+            return connect(asked | {"cursor": at.cursor or format_cursor(at.at)}), at, False
         except StreamRefusedError as error:
             if error.status != 400:
                 raise
-    return _connect(base, asked, timeout, contact), Place(now), True
+    return connect(asked), Place(now), True
 
 
 def _is_same(expected: Place, found: Place) -> bool:
@@ -196,10 +198,6 @@ def _is_same(expected: Place, found: Place) -> bool:
 def format_cursor(at: float) -> str:
     """Return the cursor of an instant: Unix microseconds, which both versions take."""
     return str(round(at * 1e6))
-
-
-def _connect(base: str, asked: Mapping[str, str], timeout: float, contact: str) -> ClientConnection:
-    return open_socket(f"{base}?{urlencode(asked)}", timeout, contact)
 
 
 def _read_first(event: Json) -> tuple[Place, str, str, Json]:
