@@ -2,13 +2,18 @@
 
 import os
 import re
+import signal
 import sqlite3
+import sys
+import time
 from contextlib import closing
+from random import Random
 
 import pytest
-from archive_captures import MANY, reported, stamp
-from bluesky_mock import START
+from archive_captures import MANY, reported, stamp, write_small_pages
+from bluesky_mock import START, Row, town
 from commands import socialcrawl
+from killed_campaigns import DONE, Reaper, nursery
 from stream_clients import rows_of, streaming
 
 from socialcrawl.campaign.build import build
@@ -16,12 +21,14 @@ from socialcrawl.campaign.settings import check_settings
 from socialcrawl.engine.clock import InterruptibleClock
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Act, StopKind
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.render.live_screen import CampaignView
 
 N = 120
 ROWS = rows_of(N)
 BEGUN = START + 400
 TOKEN_ENV = "SC_TEST_TOKEN"
+PLENTY = dict.fromkeys(("limit", "bluesky_limit", "mastodon_limit", "paged_limit"), 10**6)
 
 
 class MovedTime:
@@ -64,37 +71,34 @@ class Moving(CampaignView):
             self.clock.interrupt()
 
 
-def capturing(url, place, *, platform="bluesky", capture=None, source=None, **more):
+def capturing(url, place, *, platform="bluesky", capture=None, source=None, crawl=None):
     base = {"platform": platform, "base_url": url, "timeout": 30.0, **(source or {})}
     if platform == "mastodon":
         base |= {"domain": "home.example", "token_env": TOKEN_ENV}
-    given = {
+    return {
         "name": "campaign",
         "kind": "capture",
         "database": str(place),
         "topic": {"keywords": ["#rust"] if platform == "mastodon" else ["rust"]},
         "capture": {"from": stamp(START), "live": True, "segment": "1s", "parts": 2, **(capture or {})},
-        "crawl": {"refresh_rate": 2},
+        "crawl": {"refresh_rate": 2, **(crawl or {})},
         "source": base,
         "limits": {**MANY, "pause": 0.01, "longest_pause": 0.04, "give_up": 5.0},
-        **more,
     }
-    return check_settings(given, "test")
 
 
 def follow(streamed, place, *, begun=BEGUN, step=100.0, deeds=None, most=16, **given):
     """Run a live capture while the file's time passes; return what it did."""
-    time = MovedTime(begun)
-    clock = InterruptibleClock(time)
-    view = Moving(streamed, time, clock, step=step, deeds=deeds or {}, most=most)
-    campaign = build(capturing(streamed.url, place, **given), view, clock=clock)
+    moved = MovedTime(begun)
+    clock = InterruptibleClock(moved)
+    view = Moving(streamed, moved, clock, step=step, deeds=deeds or {}, most=most)
+    campaign = build(check_settings(capturing(streamed.url, place, **given), "test"), view, clock=clock)
     try:
         reason = run(campaign.parts, size=campaign.together)
         campaign.parts.pool.shutdown()
     finally:
         campaign.close()
     assert reason.kind == StopKind.INTERRUPTED, reason
-    view.ended = time.at
     return view
 
 
@@ -201,3 +205,49 @@ def test_a_stream_that_replays_nothing_is_filled_by_search_and_other_posts_are_l
     tagged = [row for row in ROWS if re.search(r"#rust\b", row.text)]
     assert stored(tmp_path / "a.db") == matching(tagged)
     assert view.acts.count(Act.SLICE) > 2, "spans that the stream did not replay are searched"
+
+
+def near_now(n):
+    """Posts before and after this moment, of which every third matches: a stream replays them at once."""
+    begin = int(time.time()) - 400
+    return [
+        Row(f"p{i}", f"author{i % 7}", begin + 4 * i, f"note {i} about {'rust #rust' if i % 3 == 0 else 'tea'}")
+        for i in range(n)
+    ]
+
+
+def kill_until_over(made, reaper, draw, given, kills):
+    """Run a campaign that a limit of steps ends, and kill it again and again at counted moments."""
+    killed = 0
+    while True:
+        if killed >= kills:
+            code = made.run(given)
+        elif draw.random() < 0.5:
+            with reaper.kills(made.begin(given), draw.randrange(12)):
+                code = made.end()
+        else:
+            code = made.run(given, statement=draw.randrange(1, 160))
+        if code == DONE:
+            return killed
+        assert code == -signal.SIGKILL
+        killed += 1
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked")
+def test_a_live_capture_killed_at_random_moments_has_every_post_once(tmp_path):
+    rows, reaper, place = near_now(150), Reaper(), tmp_path / "a.db"
+    policy = write_small_pages("bluesky", "/xrpc/network.bsky.jetstream.subscribeEvents", 4)
+    with (
+        nursery(tmp_path / "err") as made,
+        serve_in_thread(town(rows), reaper, **PLENTY, replay=float("inf")) as mock,
+    ):
+        given = capturing(
+            mock.url, place, source={"policy": policy}, capture={"from": stamp(rows[0].at)}, crawl={"steps": 40}
+        )
+        assert kill_until_over(made, reaper, Random(5), given, 12) >= 4
+    assert (tmp_path / "err").read_text() == ""
+    assert stored(place) == matching(rows)
+    with closing(sqlite3.connect(place)) as connection:
+        assert connection.execute("select count(*), count(distinct id) from post").fetchone() == (50, 50)
+    child = socialcrawl("verify", place)
+    assert "Everything that can be checked agrees." in child.stdout, child.stdout + child.stderr
