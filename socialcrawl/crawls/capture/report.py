@@ -81,7 +81,7 @@ def report_capture(traces: CampaignTraces, campaign: StoredCampaign) -> CaptureR
         write_span(crawl.rules.begin, crawl.until) if crawl.until is not None else None,
         crawl.rules.order,
         crawl.rules.ongoing,
-        _compute_share(crawl) if begun else 0.0,
+        crawl.share,
         coverage,
         sum(one.posts for one in coverage),
         estimate_total(crawl) if begun and crawl.rules.order == EVEN else None,
@@ -135,11 +135,3 @@ def _read_coverage(crawl: Capture, query: Node, text: str) -> QueryCoverage:
         sorted((write_span(*span), why) for why, spans in failed.items() for span in merge_spans(spans)),
         sum(one.posts for one in read),
     )
-
-
-def _compute_share(crawl: Capture) -> float:
-    """Return which share of the time of all queries is complete."""
-    whole = (crawl.until or 0.0) - crawl.rules.begin
-    left = sum(one.end - one.begin for one in crawl.pending.values())
-    left += sum(one.end - one.begin for one, _ in crawl.failed)
-    return max(0.0, 1.0 - left / (whole * len(crawl.queries)))
