@@ -13,7 +13,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.text.entities import plain_address
 from socialcrawl.text.word_boundaries import is_searchable
 
-PLACEHOLDERS = {"a word", "a phrase", "prefix*"}  # keywords of the templates
+PLACEHOLDERS = {"a word", "a phrase", "prefix*", "#your_tag"}  # keywords of the templates
 BOOLEAN = re.compile(r"\s+(?:OR|AND|NOT)\s+")
 COMMAS, SEMICOLONS = ",\uff0c\u060c\u3001|\uff5c", ";\uff1b\u061b"  # of Latin, Chinese and Arabic texts; and bars
 PARTS = re.compile(f"[\\s{COMMAS}{SEMICOLONS}]")

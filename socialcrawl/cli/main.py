@@ -7,7 +7,7 @@ Heavy modules are imported inside the commands, so that `--help` answers at once
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -109,6 +109,24 @@ STRATEGY = offer("greedy|altered-greedy|proportional", "socialcrawl.strategies")
 KIND = offer("collect|track|refresh|sample|capture", "socialcrawl.crawl_kinds")
 PLATFORM = offer("x|bluesky|mastodon|web", "socialcrawl.platforms")
 Yes = Annotated[bool, typer.Option("-y", "--yes", help="Accept the maximum cost without asking (see confirm_above).")]
+
+
+def _exit_after(command: Callable[[], int]) -> NoReturn:
+    """End the process with the exit code of a command, or as interrupted."""
+    from socialcrawl.cli.commands.run import INTERRUPTED, exit_process  # noqa: PLC0415
+
+    try:
+        exit_process(command())
+    except KeyboardInterrupt:
+        write_error(AT_ONCE)
+        exit_process(INTERRUPTED)
+
+
+def _list_given(context: typer.Context) -> dict[str, str]:
+    """Return the options that a person wrote, as they are written, by the names of their parameters."""
+    named = {one.name: one.opts[0] for one in context.command.params if one.name}
+    sources = {name: context.get_parameter_source(name) for name in named}
+    return {name: named[name] for name, source in sources.items() if source and source.name == "COMMANDLINE"}
 
 
 def init(
@@ -228,7 +246,9 @@ SwitchAfter = Annotated[
 
 
 def demo(
+    context: typer.Context,
     *,
+    kind: Annotated[str, typer.Option(help="What to try.", **offer("collect|capture"))] = "collect",
     posts: Annotated[Path | None, typer.Option(help="File of posts. Default: generated posts.")] = None,
     keyword: Annotated[str | None, typer.Option(help="Topic keyword.")] = None,
     seeds: Annotated[Path | None, typer.Option(help="File of seed usernames, one per line.")] = None,
@@ -246,16 +266,18 @@ def demo(
     database: DemoDatabase = None,
     as_json: AsJson = False,
 ) -> None:
-    """Try a crawl offline.
+    """Try a crawl or a capture offline.
 
-    It crawls a mock of the X API and shows what was found.
+    It collects from a mock of the X API and shows what was found.
     """
-    from socialcrawl.cli.commands import demo as show  # noqa: PLC0415
-    from socialcrawl.cli.commands.run import INTERRUPTED, exit_process  # noqa: PLC0415
+    from socialcrawl.cli.commands.demo import run_demo  # noqa: PLC0415
+    from socialcrawl.cli.commands.demo_kinds import DemoOptions  # noqa: PLC0415
     from socialcrawl.render.console import make_console  # noqa: PLC0415
     from socialcrawl.storage.database.address import parse_address  # noqa: PLC0415
 
-    wanted = show.DemoOptions(
+    wanted = DemoOptions(
+        kind=kind,
+        given=_list_given(context),
         posts=posts,
         keyword=keyword,
         seeds=seeds,
@@ -272,11 +294,7 @@ def demo(
         vocabulary=vocabulary,
         database=None if database is None else parse_address(database),
     )
-    try:
-        exit_process(show.run_demo(wanted, make_console(), as_json=as_json))
-    except KeyboardInterrupt:
-        write_error(AT_ONCE)
-        exit_process(INTERRUPTED)
+    _exit_after(lambda: run_demo(wanted, make_console(), as_json=as_json))
 
 
 def simulate(

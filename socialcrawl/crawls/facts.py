@@ -26,6 +26,7 @@ class KindFacts:
         files: keys of the section that name files whose content decides how accounts are judged.
         crawl: keys of [crawl] that have an effect in this kind. Those of the built-in kinds have none in other kinds,
             which refuse them unless they name them here too.
+        unused: dotted keys of sections that all kinds have, without effect in this kind: templates leave them out.
         fixed: sections and dotted keys that cannot change after the campaign began, because outcomes depend on them.
     """
 
@@ -39,6 +40,7 @@ class KindFacts:
     files: tuple[str, ...] = ()
     crawl: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
 
 
 COLLECT = KindFacts(
@@ -83,6 +85,7 @@ CAPTURE = KindFacts(
     why_idle=", which reads posts and begins with no accounts",
     topical=True,
     fixed=("topic", "capture.from", "capture.until", "capture.order", "capture.parts", "capture.pages"),
+    unused=("source.pages_per_user", "source.reuse_hours", "source.hosts", "budget.max_nodes"),
 )
 DEFAULT = COLLECT
 """The kind of campaign files that name none."""

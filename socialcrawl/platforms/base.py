@@ -83,12 +83,14 @@ class Template:
         then: what a person does next.
         then_of_dataset: the same where a dataset names the accounts.
         hosts: the comment on the key hosts where a dataset tells who is asked; "": the template has no such key.
+        sliced: the line on keywords where the search is read by slices of time; "": that of the file.
     """
 
     file: str
     then: str
     then_of_dataset: str
     hosts: str = ""
+    sliced: str = ""
 
 
 class Platform(ABC):

@@ -23,7 +23,7 @@ from socialcrawl.ratelimit.policy import parse_host, parse_path
 from socialcrawl.render import block_charts, score_curve, steering
 from socialcrawl.render.console import Text
 from socialcrawl.render.headline import list_headlines
-from socialcrawl.render.kind_parts import collect_knowledge, find_curve, list_parts
+from socialcrawl.render.kind_parts import collect_knowledge, describe_days, find_curve, list_parts
 from socialcrawl.render.methods_paragraph import CollectionFacts, list_gaps, list_unseen
 from socialcrawl.render.sample_report import make_finite
 from socialcrawl.storage.database.address import find_address
@@ -70,6 +70,11 @@ class CampaignReport:
     gaps: Sequence[tuple[str, str]] = ()
     facts: CollectionFacts | None = None
     cut: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether a page would show nothing: no step found anything, and a capture no post."""
+        return not len(self.found.steps) and not (self.found.on_topic.captured and self.found.on_topic.posts)
 
 
 ACCOUNT_COLUMNS = ("relevance", "occurrences", "matching", "share", "posts read", "step")
@@ -214,6 +219,8 @@ def show(console: Console, given: CampaignReport, png: Path | None = None) -> No
     if found.on_topic.days:
         console.print()
         console.print(block_charts.draw_days(found.on_topic, width, cut=given.cut))
+        if line := describe_days(known):
+            console.print(line)
     _show_known(console, given)
     console.print()
     if found.requests:
@@ -237,12 +244,18 @@ def show(console: Console, given: CampaignReport, png: Path | None = None) -> No
 
 
 def draw_picture(given: CampaignReport, png: Path) -> str:
-    """Draw the curve of a report into a file, and return what it is; "" where there is nothing to draw."""
-    curve = find_curve(given.known, given.found)
-    if curve is None:
+    """Draw the curve of a report into a file, or posts per day where it has none; return what was drawn.
+
+    "" stands for nothing.
+    """
+    found = given.found
+    if (curve := find_curve(given.known, found)) is not None:
+        score_curve.draw_png(png, curve)
+        return curve.name
+    if not (found.on_topic.captured and found.on_topic.days):
         return ""
-    score_curve.draw_png(png, curve)
-    return curve.name
+    score_curve.draw_days_png(png, found.on_topic, f"{found.name}: matching posts")
+    return "matching posts per day"
 
 
 def _make_headline(given: CampaignReport) -> Table:

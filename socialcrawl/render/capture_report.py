@@ -30,19 +30,17 @@ def build_object(found: CaptureReport) -> dict[str, Any]:
 
 def list_parts(found: CaptureReport) -> Iterator[RenderableType]:
     """Yield the texts and tables of what a capture has read."""
-    yield Text("\n".join(_describe(found)))
-    table = Table("query", "posts returned", "complete (UTC)", "not read yet", title="Spans of time")
-    for one in found.queries:
-        table.add_row(_shorten(one.query), f"{one.posts:,}", _list_spans(one.complete), _describe_rest(one))
+    yield Text("\n".join(describe(found)))
     if found.span is not None:
-        yield table
+        yield from map(_make_table, found.queries)
     if found.stream is not None:
         yield Text("\n".join(_describe_stream(found.stream)))
     reasons = {why for one in found.queries for _, why in one.failed}
     yield from (Text(f"{why}: {WHY[why]}") for why in sorted(reasons & WHY.keys()))
 
 
-def _describe(found: CaptureReport) -> Iterator[str]:
+def describe(found: CaptureReport) -> Iterator[str]:
+    """Yield lines on which part of the time is complete, and how many posts all of it has."""
     if found.span is None:
         yield "Nothing was read yet."
         return
@@ -80,21 +78,26 @@ def _describe_stream(stream: StreamCoverage) -> Iterator[str]:
         )
 
 
-def _describe_rest(one: QueryCoverage) -> str:
-    failed = [f"{span} ({why})" for span, why in one.failed]
-    return _list_spans([*one.left, *failed]) or "none"
+def describe_days(found: CaptureReport) -> str:
+    """Return that a chart of days lacks posts, where the capture is not complete; "" where it is."""
+    if found.share >= 1.0:
+        return ""
+    return "Not all of the time is read: the days that are not complete are counted too low."
 
 
-def _list_spans(spans: Sequence[str]) -> str:
-    shown = [_format_span(span) for span in spans[:LISTED]]
-    more = [f"and {len(spans) - LISTED:,} more"] if len(spans) > LISTED else []
-    return "\n".join([*shown, *more])
-
-
-def _format_span(text: str) -> str:
-    span, _, why = text.partition(" ")
-    begin, end = span.split("/")
-    return f"{_format_time(begin)} to {_format_time(end)}{f' {why}' if why else ''}"
+def _make_table(one: QueryCoverage) -> Table:
+    """Return the spans of time of a query, those of each state together."""
+    title = f"{_shorten(one.query)}: {pluralize(one.posts, 'post')} returned, by span of time"
+    table = Table("state", "from (UTC)", "to (UTC)", title=Text(title), title_justify="left", box=None, pad_edge=False)
+    failed = {f"not read: {why}": [span for span, reason in one.failed if reason == why] for _, why in one.failed}
+    states: Mapping[str, Sequence[str]] = {"complete": one.complete, "not read yet": one.left, **failed}
+    for state, spans in states.items():
+        for span in spans[:LISTED]:
+            begin, end = span.split("/")
+            table.add_row(state, _format_time(begin), _format_time(end))
+        if len(spans) > LISTED:
+            table.add_row(state, f"and {len(spans) - LISTED:,} more spans", "")
+    return table
 
 
 def _format_time(instant: str) -> str:

@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 
 from socialcrawl import __version__
+from socialcrawl.crawls.capture.report import CaptureReport
 from socialcrawl.crawls.refresh.report import RefreshReport
 from socialcrawl.crawls.sample.report import SampleReport
 from socialcrawl.crawls.track.report import RankedAccount, TrackReport
@@ -38,8 +39,9 @@ from socialcrawl.render.html_elements import (
     quote_text,
     write_document,
 )
-from socialcrawl.render.kind_parts import collect_knowledge, find_curve, list_parts
+from socialcrawl.render.kind_parts import collect_knowledge, describe_days, find_curve, list_parts
 from socialcrawl.render.methods_paragraph import CollectionFacts, list_gaps, list_unseen, write_methods
+from socialcrawl.render.score_curve import SPANS, name_span
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.queries.row_values import join_transaction
 from socialcrawl.storage.queries.summary import find_campaign
@@ -156,6 +158,7 @@ def hide_names(details: object) -> object:
 
 @hide_names.register(SampleReport)
 @hide_names.register(RefreshReport)
+@hide_names.register(CaptureReport)
 def _(details: object) -> object:
     return details
 
@@ -198,15 +201,15 @@ def _make_steering(page: PageSource) -> Iterator[ET.Element]:
 
 def _make_days(page: PageSource) -> Iterator[ET.Element]:
     counts = page.report.found.on_topic
-    length, spans = counts.fill_days(report_charts.SPANS)
-    each = "day" if length == 1 else f"{length:,} days"
+    length, spans = counts.fill_days(SPANS)
+    each = name_span(length)
     rows = [(str(day), f"{posts:,}") for day, posts in spans]
     head = "day (UTC)" if length == 1 else "first day (UTC)"
     table = make_table([head, "matching posts"], rows, caption=f"matching posts per {each}", numbers=[1])
     said = [f"Matching posts{counts.source}, by the day on which they were written (UTC), per {each}."]
     if left_out := describe_left_out(counts):
         said.append(f"{left_out}: a search returns the newest posts, which would make the last days look busy.")
-    said += filter(None, [describe_cut(page.facts.gaps["timelines_cut"])])
+    said += filter(None, [describe_cut(page.facts.gaps["timelines_cut"]), describe_days(page.report.known)])
     yield _make_figure(report_charts.draw_days(counts), " ".join(said), make_details("The numbers", table))
 
 

@@ -89,6 +89,18 @@ def _(details: CaptureReport, *, billed: bool, publishing: str = "") -> Iterator
 
 
 @singledispatch
+def describe_days(details: object) -> str:
+    """Return which days a chart of posts per day counts too low, as a sentence; "" for none."""
+    del details
+    return ""
+
+
+@describe_days.register
+def _(details: CaptureReport) -> str:
+    return capture_report.describe_days(details)
+
+
+@singledispatch
 def find_curve(details: object, found: Summary) -> ScoreCurve | None:
     """Return the curve of a campaign: of one that collects, the relevance found; None where there is none."""
     if details is not None or not len(found.steps):

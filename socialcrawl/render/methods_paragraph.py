@@ -106,13 +106,16 @@ def _describe_methods(facts: CollectionFacts, found: Summary, version: str) -> I
     cost = "" if facts.rehearsed or not found.cost else f", at a cost of at most {format_dollars(found.cost)}"
     if kind.dataset:  # the accounts of an old dataset are tested, not read
         yield f"{pluralize(found.sent, 'request was', 'requests were')} sent{cost}."
+    elif counts.captured:
+        yield f"The search was read with {pluralize(found.sent, 'request')}{cost}."
     else:
         yield f"The posts of {read} were read with {pluralize(found.sent, 'request')}{cost}."
     if counts.posts:
         span = f", written from {counts.first} to {counts.last} (UTC)" if counts.first else ""
         yield f"Posts that match the topic{span}: {describe_matches(counts)}."
     yield from _describe_missing(facts.gaps)
-    yield from _describe_opt_outs(facts, find_platform_facts(found.platform))
+    if find_platform_facts(found.platform).opt_outs or not counts.captured:  # a search has no posts of protected ones
+        yield from _describe_opt_outs(facts, find_platform_facts(found.platform))
     chosen = (
         [f"The result is not a random sample: a {kind.focus} and its choice depends on the seeds."]
         if kind.focus
@@ -134,7 +137,8 @@ def _describe_choice(facts: CollectionFacts, found: Summary) -> Iterator[str]:
         words = ", ".join(f'"{word}"' for word in found.topic)
         yield f"The topic was given by {words}."
         yield from _describe_matching(facts)
-        yield "The relevance of an account is 1 + ln(occurrences of the topic in the posts read), or 0 without any."
+        if not found.on_topic.captured:
+            yield "The relevance of an account is 1 + ln(occurrences of the topic in the posts read), or 0 without any."
     if found.seeds.size:
         searched = settings.get("seeds", {}).get("search")
         how = "authors of posts found by a search for the topic" if searched else "named"
@@ -149,7 +153,7 @@ def _describe_choice(facts: CollectionFacts, found: Summary) -> Iterator[str]:
             "At each step it read the account with the highest score among those that had been mentioned so far "
             f"(estimator {crawl['estimator']}; {_describe_source(crawl['estimator'])}){drawn}."
         )
-    if pages := source.get("pages_per_user"):
+    if not found.on_topic.captured and (pages := source.get("pages_per_user")):
         yield f"Of each account, at most {pluralize(pages, 'page')} of its newest posts were read."
 
 

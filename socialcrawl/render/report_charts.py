@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.render.block_charts import choose_points
 from socialcrawl.render.network_layout import compute_layout
-from socialcrawl.render.score_curve import ScoreCurve, group_digits
+from socialcrawl.render.score_curve import SPANS, ScoreCurve, group_digits, name_span, plot_days
 from socialcrawl.storage.queries.top_network import TopNetwork
 from socialcrawl.storage.queries.topic_counts import TopicCounts
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 POINTS = 300  # of a curve that are drawn
-SPANS = 90  # bars
 LABELLED = 10  # nodes that have a number in the picture
 WIDE = 330.0  # points from one side of a network to the other, about
 # Colours that stand for those of the page; Okabe and Ito's palette, which colour-blind readers can tell apart.
@@ -41,21 +40,13 @@ SETTINGS: dict[Any, Any] = {
 def draw_days(counts: TopicCounts) -> ET.Element:
     """Return a bar chart of the matching posts of accounts read per day, or per span of days."""
     length, spans = counts.fill_days(SPANS)
-    posts = [count for _, count in spans]
-    each = "day" if length == 1 else f"{length:,} days"
+    each, most = name_span(length), max(count for _, count in spans)
 
     def plot(axes: "Axes") -> None:
-        axes.bar(range(len(posts)), posts, color=FIRST, width=0.85)
-        shown = sorted({0, len(posts) // 2, len(posts) - 1})
-        axes.set_xticks(shown, [str(spans[place][0]) for place in shown])
-        if len(shown) > 1:  # else the outer ones reach over the ends of the axis
-            axes.get_xticklabels()[0].set_horizontalalignment("left")
-            axes.get_xticklabels()[-1].set_horizontalalignment("right")
-        axes.set(xlabel="day (UTC)", ylabel=f"matching posts per {each}")
-        group_digits(axes, named=True)
+        plot_days(axes, counts, FIRST)
 
     first, last = spans[0][0], counts.days[-1][0]
-    said = f"Bar chart: matching posts{counts.source} per {each} from {first} to {last} (UTC), at most {max(posts):,}."
+    said = f"Bar chart: matching posts{counts.source} per {each} from {first} to {last} (UTC), at most {most:,}."
     return _draw("days", "Matching posts over time", said, plot)
 
 

@@ -1,5 +1,6 @@
-"""The curve of a report: relevance found against accounts read, as a picture in a file."""
+"""The picture of a report in a file: relevance found against accounts read, or matching posts per day."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -7,8 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.storage.queries.topic_counts import TopicCounts
 
 FORMATS = ("png", "svg", "pdf")
+SPANS = 90  # bars
+BLUE = "#1f5fa8"
 THOUSAND = 1000.0  # from here on, numbers on axes are grouped
 
 
@@ -57,21 +61,67 @@ def draw_png(path: Path, given: ScoreCurve) -> None:
         SettingsError: the ending is not known.
         StoreError: the file cannot be written.
     """
+
+    def plot(axes: Any) -> None:
+        curve = np.concatenate([[0.0], np.add.accumulate(given.values)])
+        axes.plot(curve, color=BLUE, linewidth=1.8)
+        axes.fill_between(np.arange(len(curve)), curve, color=BLUE, alpha=0.10, linewidth=0)
+        axes.set(xlabel=given.axes[0], ylabel=given.axes[1], title=given.title)
+        axes.set_xlim(0, max(1, len(given.values)))
+        axes.set_ylim(bottom=0)
+        group_digits(axes)
+        axes.grid(alpha=0.25)
+
+    _draw(path, plot)
+
+
+def draw_days_png(path: Path, counts: TopicCounts, title: str) -> None:
+    """Draw matching posts per day (or span of days) into a file; its ending decides the format.
+
+    Args:
+        path: the file, see `find_format`.
+        counts: the posts, of one day at least.
+        title: what stands above.
+
+    Raises:
+        SettingsError, StoreError: see `draw_png`.
+    """
+
+    def plot(axes: Any) -> None:
+        plot_days(axes, counts, BLUE)
+        axes.set_title(title)
+        axes.set_axisbelow(True)
+        axes.grid(axis="y", alpha=0.25)
+
+    _draw(path, plot)
+
+
+def plot_days(axes: Any, counts: TopicCounts, colour: str) -> None:
+    """Plot one bar for each day, or for each span of days where there are more than SPANS."""
+    length, spans = counts.fill_days(SPANS)
+    axes.bar(range(len(spans)), [count for _, count in spans], color=colour, width=0.85)
+    shown = sorted({0, len(spans) // 2, len(spans) - 1})
+    axes.set_xticks(shown, [str(spans[place][0]) for place in shown])
+    if len(shown) > 1:  # else the outer ones reach over the ends of the axis
+        axes.get_xticklabels()[0].set_horizontalalignment("left")
+        axes.get_xticklabels()[-1].set_horizontalalignment("right")
+    axes.set(xlabel="day (UTC)", ylabel=f"matching posts per {name_span(length)}")
+    group_digits(axes, named=True)
+
+
+def name_span(length: int) -> str:
+    """Return what a bar stands for: "day", or so many days."""
+    return "day" if length == 1 else f"{length:,} days"
+
+
+def _draw(path: Path, plot: Callable[[Any], None]) -> None:
     kind = find_format(path)
     import matplotlib as mpl  # noqa: PLC0415  (half a second that no other command need pay)
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     with mpl.rc_context({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False}):
         figure = Figure(figsize=(7, 4), dpi=144, layout="constrained")
-        axes = figure.subplots()
-        curve = np.concatenate([[0.0], np.add.accumulate(given.values)])
-        axes.plot(curve, color="#1f5fa8", linewidth=1.8)
-        axes.fill_between(np.arange(len(curve)), curve, color="#1f5fa8", alpha=0.10, linewidth=0)
-        axes.set(xlabel=given.axes[0], ylabel=given.axes[1], title=given.title)
-        axes.set_xlim(0, max(1, len(given.values)))
-        axes.set_ylim(bottom=0)
-        group_digits(axes)
-        axes.grid(alpha=0.25)
+        plot(figure.subplots())
         try:
             figure.savefig(path, format=kind)
         except OSError as error:

@@ -1,10 +1,13 @@
 """A capture on the mock of X, end to end: every match of the archive once, what a budget leaves, kills, verify."""
 
 import sys
+from collections import Counter
 
 import pytest
 from archive_captures import MANY, capturing, list_matches, reported, span, stamp, texts_of
 from commands import socialcrawl
+from html_pages import check_page
+from matplotlib.image import imread
 from test_guarantees import find_undisturbed, hold_the_guarantee
 from x_crawls import TOPIC, crawl, posts, rows
 
@@ -74,6 +77,25 @@ def test_with_a_budget_that_ends_early_what_is_called_complete_is_complete(mock,
     again = captured(mock.url, database, capture={"order": order}, budget={"max_posts": 100_000})
     assert again.kind == "done"
     assert texts_of(database) == list_matches(), "a higher budget goes on where the lower one ended"
+
+
+def test_the_page_of_a_capture_shows_its_spans_and_says_that_days_are_not_complete(mock, tmp_path):
+    database, page, picture = tmp_path / "a.db", tmp_path / "a.html", tmp_path / "a.png"
+    captured(mock.url, database, budget={"max_posts": 60})
+    child = socialcrawl("report", database, "--html", page, "--png", picture)
+    assert child.returncode == 0, child.stderr
+    assert "the days that are not complete are counted too low" in " ".join(child.stdout.split())
+    assert imread(picture).std() > 0.1, "it is not blank"
+    shown = check_page(page.read_text("utf-8"))
+    assert "the days that are not complete are counted too low" in shown.sections["days"]
+    (query,) = reported(database)["queries"]
+    rows_of = shown.tables[f"{TOPIC}: {query['posts']} posts returned, by span of time"]
+    assert rows_of[0] == ["state", "from (UTC)", "to (UTC)"]
+    listed = Counter(state for state, *_ in rows_of[1:])
+    assert listed == {"complete": min(6, len(query["complete"])), "not read yet": min(6, len(query["left"]))}
+    said = shown.sections["methods"]
+    assert "The search was read with" in said
+    assert not [words for words in ("relevance of an account", "accounts were read", "newest posts") if words in said]
 
 
 def test_what_the_search_of_the_last_days_does_not_reach_is_one_span_with_what_to_do(mock, tmp_path):

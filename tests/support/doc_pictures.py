@@ -110,7 +110,7 @@ def draw_report(folder: Path) -> None:
         subprocess.run([sys.executable, "-m", "socialcrawl", *map(str, words)], check=True, cwd=folder)
     flags = ["--headless=new", "--no-sandbox", "--hide-scrollbars", f"--user-data-dir={folder / 'browser'}"]
     shot = f"--screenshot={FIGURES / 'report.png'}"
-    subprocess.run([browser, *flags, "--window-size=860,2560", shot, page.as_uri()], check=True)
+    subprocess.run([browser, *flags, "--window-size=860,2655", shot, page.as_uri()], check=True)
 
 
 def main() -> None:

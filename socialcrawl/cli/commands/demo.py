@@ -1,4 +1,4 @@
-"""`socialcrawl demo`: the mock X API on a file of posts, crawled from keywords within its windows, from end to end."""
+"""`socialcrawl demo`: the mock X API on a file of posts, collected by keywords within its windows, from end to end."""
 
 import json
 import os
@@ -7,29 +7,25 @@ import shlex
 import signal
 import tempfile
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 
 from socialcrawl.api.foreground_run import Ending
 from socialcrawl.campaign.keywords import AS_OPTION, check_keywords
-from socialcrawl.campaign.plan import read_usernames
-from socialcrawl.campaign.settings import CrawlSection, Settings, check_settings
-from socialcrawl.cli.commands.run import FAILED, build_object, find_exit_code, run_campaign, show_ending
+from socialcrawl.campaign.settings import Settings, check_settings
+from socialcrawl.cli.commands.demo_capture import CaptureDemo
+from socialcrawl.cli.commands.demo_collect import CollectDemo
+from socialcrawl.cli.commands.demo_kinds import DemoOptions, KindDemo
+from socialcrawl.cli.commands.run import FAILED, build_object, find_exit_code, show_ending
 from socialcrawl.engine.clock import SystemClock
-from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.render.campaign_report import name_demo_page
 from socialcrawl.render.console import Text
 from socialcrawl.render.html_report import make_page, write_page
-from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import open_database
 from socialcrawl.storage.database.health import open_readable
 from socialcrawl.storage.database.lease import Lease
@@ -38,43 +34,27 @@ from socialcrawl.text.terminal import is_quiet, write_error, write_json
 from socialcrawl.text.wording import pluralize
 
 TOKEN_ENV = "SOCIALCRAWL_DEMO_TOKEN"  # noqa: S105  (the name of a variable; of generated posts another)
-SEEDS = 20  # accounts that the search for the topic may find in the generated posts
-TUTORIAL = Path("docs/tutorial/first-network.md")  # in a clone of the repository
-QUERY = "select account, relevance, step from top_account limit 9"
-Curves = Mapping[str, NDArray[np.float64]]  # relevance found after each step, by what chose the accounts
 OWN = Path("demo.db")  # replaced by every demo that names no database
-
-
-@dataclass(frozen=True, slots=True)
-class DemoOptions:
-    """What a person can set about the demo; see `socialcrawl demo --help`."""
-
-    posts: Path | None
-    keyword: str | None
-    seeds: Path | None
-    seed_count: int | None
-    seed: int
-    steps: int
-    estimator: str
-    switch_after: int | None
-    refresh_rate: int
-    control: float
-    window: float
-    limit: int
-    missing: float
-    vocabulary: str
-    database: DatabaseAddress | None
+DEMOS = {one.facts.name: one for one in (CollectDemo, CaptureDemo)}
 
 
 def run_demo(wanted: DemoOptions, console: Console, *, as_json: bool) -> int:
-    """Run the demo and show what it found; the exit code."""
+    """Run the demo and show what it found; the exit code.
+
+    Raises:
+        SettingsError: there is no demo of that kind, or an option is not for it, or makes no campaign.
+    """
     from socialcrawl.mock.child_process import spawn  # noqa: PLC0415
 
     quiet = as_json or is_quiet()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the mock is stopped on the way out
+    kind = _choose_kind(wanted)
     with tempfile.TemporaryDirectory(prefix="socialcrawl-") as scratch:
         posts, keyword = _find_posts(Path(scratch), wanted, console, quiet=quiet)
-        settings = _make_settings(wanted, posts, keyword)
+        demo = kind(wanted, posts, keyword)
+        if wanted.posts is None and not quiet:
+            console.print(f"topic: {demo.topic} '{keyword}'")
+        settings = _make_settings(demo)
         count = Path(scratch) / "count.json"
         with spawn(posts, *_make_mock_options(wanted, count)) as mock:
             if not quiet:
@@ -84,43 +64,36 @@ def run_demo(wanted: DemoOptions, console: Console, *, as_json: bool) -> int:
             os.environ[settings.source.token_env or TOKEN_ENV] = secrets.token_urlsafe(24)
             live = settings.model_copy(update={"source": settings.source.model_copy(update={"base_url": mock.url})})
             wall, cpu = time.perf_counter(), time.process_time()
-            ending = run_campaign(live, console, quiet=quiet)
+            ending = demo.run(live, console, quiet=quiet)
             took = {
                 "wall_seconds": round(time.perf_counter() - wall, 3),
                 "cpu_seconds": round(time.process_time() - cpu, 3),
             }
         counted = _make_counts(json.loads(count.read_text("utf-8")))
-        known = wanted.posts is None and not wanted.missing
-        simulated = _simulate_others(ending, live, posts, keyword) if known else {}
-        return _end(live, ending, simulated, counted | took, console, as_json=as_json)
+        return _end(live, demo, demo.compare(live, ending), counted | took, console, as_json=as_json)
 
 
-def _simulate_others(ending: Ending, settings: Settings, posts: Path, keyword: str) -> Curves:
-    """Return what breadth-first and chance would have found from the same seeds, as all posts are known."""
-    from socialcrawl.cli.commands.demo_baselines import list_seeds, simulate_baselines  # noqa: PLC0415
+def _choose_kind(wanted: DemoOptions) -> type[KindDemo]:
+    """Return the demo of the kind that a person names, whose options it has.
 
-    found = ending.report.found
-    if not len(found.steps):
-        return {}
-    with open_readable(settings.database) as connection:
-        seeds = list_seeds(connection, settings.name)
-    return simulate_baselines(posts, keyword, seeds, relevance=found.seed_relevance, steps=len(found.steps))
+    Raises:
+        SettingsError: there is none, or an option is for another one.
+    """
+    if wanted.kind not in DEMOS:
+        raise SettingsError(f"There is no demo of {wanted.kind!r}. Choose one of: {', '.join(DEMOS)}.")
+    kind = DEMOS[wanted.kind]
+    idle = [option for name, option in wanted.given.items() if name in kind.unused]
+    if idle:
+        raise SettingsError(f"{idle[0]} has no effect with --kind {wanted.kind}: remove it.")
+    return kind
 
 
 def _end(
-    settings: Settings,
-    ending: Ending,
-    simulated: Curves,
-    counted: dict[str, Any],
-    console: Console,
-    *,
-    as_json: bool,
+    settings: Settings, demo: KindDemo, ending: Ending, counted: dict[str, Any], console: Console, *, as_json: bool
 ) -> int:
     if as_json:
-        baselines = {"baselines": {name: float(curve[-1]) for name, curve in simulated.items()}} if simulated else {}
-        write_json(json.dumps(build_object(ending) | counted | baselines))
+        write_json(json.dumps(build_object(ending) | counted | demo.collect_values()))
     else:
-        ending = _add_baselines(ending, simulated)
         show_ending(settings, console, ending, as_json=False, with_next=False)
         statuses = ", ".join(f"{count:,} x {status}" for status, count in counted["statuses"].items())
         filled = sum(window["filled"] for window in counted["windows"])
@@ -134,47 +107,31 @@ def _end(
         console.print(
             f"on X itself, reading these posts and users would have cost {format_dollars(ending.report.found.cost)}"
         )
-        _show_next(settings, ending, simulated, console)
+        _show_next(settings, demo, ending, console)
     refused = counted["statuses"].get("429", 0)
     if refused:
         write_error(f"{refused} requests were sent outside a window: please report this as a fault")
     return find_exit_code(ending) or (FAILED if refused else 0)
 
 
-def _add_baselines(ending: Ending, simulated: Curves) -> Ending:
-    """Return the ending with simulated baselines, where there are any."""
-    report = ending.report
-    if not simulated:
-        return ending
-    called = {f"{name} (simulated)": curve for name, curve in simulated.items()}
-    return replace(ending, report=replace(report, baselines=called))
-
-
-def _show_next(settings: Settings, ending: Ending, simulated: Curves, console: Console) -> None:
-    """Write the report as a page, say what the crawl gained, and what to look at next."""
-    found = ending.report.found
-    if not len(found.steps):
+def _show_next(settings: Settings, demo: KindDemo, ending: Ending, console: Console) -> None:
+    """Write the report as a page, say what the campaign gained, and what to look at next."""
+    if ending.report.is_empty:
         return
     page = _find_page(settings)
     with open_readable(settings.database) as connection:
         # The people of the generated posts are nobody: their names may be shown.
-        write_page(page, make_page(connection, ending.report, SystemClock().now(), with_texts=bool(simulated)))
-    lines = []
-    if simulated:
-        others = ", ".join(f"{name} {curve[-1]:,.0f}" for name, curve in simulated.items())
-        steps = pluralize(len(found.steps), "step")
-        gained = ending.report.gained
-        drawn = f" ({gained.drawn:,} of them drawn)" if gained is not None and gained.drawn else ""
-        lines.append(f"{settings.crawl.estimator} found relevance {found.relevance:,.0f} in {steps}{drawn}")
-        lines.append(f"from the same seeds (simulated, as all posts of the demo are known): {others}")
-    where = shlex.quote(str(settings.database))
-    lines += ["", "next:", f"  open {page} in a browser: charts, who mentions whom, how it was collected"]
-    if found.discovered:
-        best = found.discovered[0]["account"]
-        lines.append(f"  socialcrawl explain {where} {shlex.quote(best)}    why the crawl read its best discovery")
-    lines.append(f'  socialcrawl sql {where} "{QUERY}"')
-    if TUTORIAL.is_file():  # a wheel has no documentation
-        lines.append(f"  {TUTORIAL} continues from here, with a topic of your own")
+        write_page(page, make_page(connection, ending.report, SystemClock().now(), with_texts=demo.is_invented))
+    query = f'socialcrawl sql {shlex.quote(str(settings.database))} "{demo.query}"'
+    lines = [
+        *demo.list_lines(settings, ending),
+        "",
+        "next:",
+        f"  open {page} in a browser: {demo.page}, how it was collected",
+        *(f"  {command}" for command in (*demo.list_commands(settings, ending), query)),
+    ]
+    if demo.tutorial.is_file():  # a wheel has no documentation
+        lines.append(f"  {demo.tutorial} continues from here, with a topic of your own")
     console.print(Text("\n".join(lines)), soft_wrap=True)
 
 
@@ -267,64 +224,22 @@ def _generate_posts(folder: Path, wanted: DemoOptions, console: Console, *, quie
             f"No generated post has the word {keyword!r}: choose one of {', '.join(topics)}, or name posts of your own "
             "with --posts FILE."
         )
-    if not quiet:
-        console.print(f"topic: accounts that post about '{keyword}'")
     return path, keyword
 
 
-def _make_settings(wanted: DemoOptions, posts: Path, keyword: str) -> Settings:
-    names = _choose_seeds(wanted, posts, keyword)
+def _make_settings(demo: KindDemo) -> Settings:
+    wanted = demo.wanted
     token_env = INVENTED_TOKEN_ENV if wanted.posts is None else TOKEN_ENV
     return check_settings(
         {
             "name": "demo",
+            "kind": wanted.kind,
             "seed": wanted.seed,
             "database": wanted.database or OWN,
-            "topic": {"keywords": [keyword]},
-            "seeds": {"search": not names, "usernames": names} | ({"most": SEEDS} if wanted.posts is None else {}),
-            "crawl": {
-                "estimator": wanted.estimator,
-                "switch_after": _choose_switch_after(wanted),
-                "refresh_rate": wanted.refresh_rate,
-                "control": wanted.control,
-                "steps": wanted.steps,
-            },
+            "topic": {"keywords": [demo.keyword]},
             "source": {"token_env": token_env, "pages_per_user": 32, "vocabulary": wanted.vocabulary},
             "limits": {"k": wanted.limit, "d": wanted.window},
+            **demo.make_sections(),
         },
         "demo",
     )
-
-
-def _choose_switch_after(wanted: DemoOptions) -> int:
-    """Return the setting's own default on a user's posts; early enough to be seen on the generated ones."""
-    if wanted.switch_after is not None:
-        return wanted.switch_after
-    return 100 if wanted.posts is None else CrawlSection().switch_after
-
-
-def _choose_seeds(wanted: DemoOptions, posts: Path, keyword: str) -> list[str]:
-    """Return the usernames to begin with, as the mock shows them; none: the keywords are to find them."""
-    if wanted.seeds is None and wanted.seed_count is None:
-        return []
-    if wanted.seeds is not None and wanted.seed_count is not None:
-        raise SettingsError("--seeds names the accounts to begin with, --seed-size draws some: give one of the two.")
-    from socialcrawl.lab.post_table import fold_name, read_posts  # noqa: PLC0415
-    from socialcrawl.mock.world import build_world  # noqa: PLC0415
-
-    world = build_world(read_posts(posts))
-    usernames = world.accounts.usernames
-    if wanted.seeds is not None:
-        shown = dict(zip(world.accounts.keys, usernames, strict=True))
-        names = [shown.get(fold_name(name), name) for name in read_usernames(wanted.seeds)]
-        if not names:
-            raise SettingsError(f"The file of seeds {wanted.seeds} names no account: write one username per line.")
-        return names
-    count = Topic([keyword]).count
-    matching = dict.fromkeys(int(a) for a, text in zip(world.author, world.texts, strict=True) if count(text))
-    if not matching:
-        raise SettingsError(f"No post of {posts} uses the word {keyword!r}: choose another --keyword.")
-    authors = list(matching)
-    size = min(wanted.seed_count or 0, len(authors))
-    drawn = make_generator(wanted.seed, "seeds of the demo", 0).choice(len(authors), size, replace=False)
-    return [usernames[authors[i]] for i in drawn.tolist()]

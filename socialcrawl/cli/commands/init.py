@@ -10,7 +10,9 @@ from socialcrawl.campaign.sections.values import Section
 from socialcrawl.crawls.facts import BUILT_IN, DEFAULT, KindFacts, find_kind_facts
 from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.base import Template
+from socialcrawl.platforms.facts import BUILT_IN as PLATFORMS
 from socialcrawl.platforms.facts import DEFAULT as DEFAULT_PLATFORM
+from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.system.files import find_folder
 
@@ -41,7 +43,8 @@ def write_campaign_file(
         raise SettingsError("A campaign that refreshes a dataset has no topic: remove the keywords.")
     check_keywords(keywords, AS_OPTIONS)
     if facts is not DEFAULT:
-        text = _adapt_to_kind(text, facts)
+        text = _adapt_to_kind(text, facts, template)
+        text = _leave_out_others(_leave_out_unused(text, facts), find_platform_facts(platform).title)
     if dataset:
         text = _adapt_to_dataset(text, template)
     name = re.sub(r"[^\w.-]+", "-", path.stem).strip("-") or "campaign"
@@ -49,7 +52,7 @@ def write_campaign_file(
     text = text.replace('name = "campaign"', f"name = {_quote_word(name)}", 1)
     text = text.replace('database = "campaign.db"', f"database = {_quote_word(name + '.db')}", 1)
     if keywords:
-        text = text.replace('keywords = ["a word", "a phrase", "prefix*"]', f"keywords = [{listed}]", 1)
+        text = re.sub(r"^keywords = \[.*?\]", lambda _: f"keywords = [{listed}]", text, count=1, flags=re.MULTILINE)
     try:
         encoded = text.encode()
         with path.open("xb") as file:
@@ -67,7 +70,7 @@ def write_campaign_file(
     return template.then
 
 
-def _adapt_to_kind(text: str, facts: KindFacts) -> str:
+def _adapt_to_kind(text: str, facts: KindFacts, template: Template) -> str:
     """Return a template for campaigns of another kind: its own sections in place of those that it has not."""
     lacking = (*facts.idle, *OF_KINDS)
     parts = re.split(r"^(?=#? ?\[\w+\])", text, flags=re.MULTILINE)
@@ -80,10 +83,28 @@ def _adapt_to_kind(text: str, facts: KindFacts) -> str:
     own = file.read_text("utf-8") if file.exists() else OWN.format(section=_format_section(facts))
     if facts.section is not None and "from_" in facts.section.model_fields:  # its own span of time is the topic's
         sections = [re.sub(r"^# (from|until) = .*\n", "", part, flags=re.MULTILINE) for part in sections]
+        if template.sliced:
+            words = re.compile(r"^keywords = .*\n(# also .*\n)?", re.MULTILINE)
+            sections = [words.sub(f"{template.sliced}\n", part) for part in sections]
     place = next((i for i, part in enumerate(sections) if part.startswith("[budget]")), len(sections))
     if place and not sections[place - 1].endswith("\n"):
         sections[place - 1] += "\n"
     return "".join([head, *sections[:place], own + "\n", *sections[place:]])
+
+
+def _leave_out_others(text: str, title: str) -> str:
+    """Return a template without the keys in comments that are said to be those of other platforms ("# X: ...")."""
+    titles = "|".join(re.escape(one.title) for one in PLATFORMS.values())
+    line = re.compile(rf"^# \w+ = .*# ((?:(?:{titles})(?:, )?)+): .*\n", re.MULTILINE)
+    return line.sub(lambda found: found[0] if title in found[1].split(", ") else "", text)
+
+
+def _leave_out_unused(text: str, facts: KindFacts) -> str:
+    """Return a template without the keys that have no effect in a kind."""
+    for key in facts.unused:
+        section, _, name = key.partition(".")
+        text = re.sub(rf"(^\[{section}\](?:.*\n(?!\[))*?)(?:# )?{name} = .*\n", r"\1", text, flags=re.MULTILINE)
+    return text
 
 
 def _format_section(facts: KindFacts) -> str:

@@ -81,9 +81,10 @@ def show_ending(settings: Settings, console: Console, ending: Ending, *, as_json
         f"socialcrawl sql {shlex.quote(str(settings.database))} QUERY",
         soft_wrap=True,
     )
-    if with_next and len(ending.report.found.steps):
+    if with_next and not ending.report.is_empty:
         words = shlex.join(_list_page_command(settings))
-        console.print(Text(f"next: {words}    writes a page for a browser: charts, who mentions whom"), soft_wrap=True)
+        said = f"next: {words}    writes a page for a browser: charts, and how it was collected"
+        console.print(Text(said), soft_wrap=True)
 
 
 def _list_page_command(settings: Settings) -> list[str]:

@@ -130,7 +130,7 @@ def report(
     *,
     database: Database = None,
     campaign: CampaignName = None,
-    png: Annotated[Path | None, typer.Option(help="Draw relevance found in this file: .png, .svg or .pdf.")] = None,
+    png: Annotated[Path | None, typer.Option(help="Draw the curve, or posts per day: .png, .svg or .pdf.")] = None,
     html: Annotated[
         Path | None,
         typer.Option(help="Write the report as one HTML page, with charts, to this file. Counts and ids only."),

@@ -107,6 +107,15 @@ class Capture:
         """Into how many parts the span that it began with is cut."""
         return 0 if self.until is None else count_parts(self.rules, self.until)
 
+    @property
+    def share(self) -> float:
+        """Which share of the time of all queries is complete, of the span that it began with: 0 to 1."""
+        if self.until is None:
+            return 0.0
+        known = [*self.pending.values(), *(one for one, _ in self.failed)]
+        left = sum(one.end - one.begin for one in known if one.end <= self.until)
+        return max(0.0, 1.0 - left / ((self.until - self.rules.begin) * len(self.queries)))
+
     def choose(self, size: int, now: float) -> Batch | Wait | Stop:
         """Return the next slices."""
         if not self.queries:
@@ -221,8 +230,8 @@ class Capture:
 
     def _explain_end(self) -> str:
         if self.failed:
-            what = pluralize(len(self.failed), "slice of time", "slices of time")
-            return f"all slices were read, but for {what} that could not be: report lists them"
+            failed = f"{len(self.failed):,} of {pluralize(self.graph.size, 'slice', 'slices')} of time"
+            return f"{failed} could not be read: `socialcrawl report` says which and why"
         return f"all of the span was read: {pluralize(int(self.relevance), 'post was', 'posts were')} returned"
 
     def _begin(self, pick: Pick) -> None:

@@ -91,14 +91,14 @@ leave out what the platform does not index, such as deleted posts and posts of p
 
     def describe_progress(self, crawl: Capture) -> Progress:
         """See `CrawlKind.describe_progress`."""
-        posts, left = f"{crawl.relevance:,.0f}", f"{crawl.graph.left:,}"
-        slices = f"{pluralize(len(crawl.read), 'slice')} read, {left} to be read"
-        rows = [("posts", f"{posts} returned"), ("time", slices)]
+        left, complete = f"{crawl.graph.left:,}", f"complete {int(100 * crawl.share)} %"
+        slices = f"{complete}: {pluralize(len(crawl.read), 'slice')} read, {left} left"
+        rows = [("posts", f"{crawl.relevance:,.0f} returned"), ("time", slices)]
         if crawl.live.place is not None:
             rows.append(("stream", f"read until {format_time(crawl.live.place.at)[:19]}Z, {crawl.live.posts:,} posts"))
         if crawl.failed:
             rows.append(("failed", pluralize(len(crawl.failed), "slice")))
-        return Progress("slices read", f"posts {posts}", f"left {left}", rows)
+        return Progress("slices read", complete, f"left {left}", rows)
 
     def list_moments(self, crawl: Capture, sent_at: float | None) -> Iterator[float]:
         """See `CrawlKind.list_moments`: where the time decides, each minute before the first request."""

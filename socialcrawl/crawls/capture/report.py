@@ -99,7 +99,7 @@ def report_capture(traces: CampaignTraces, campaign: StoredCampaign) -> CaptureR
         write_span(crawl.rules.begin, crawl.until) if crawl.until is not None else None,
         crawl.rules.order,
         crawl.rules.ongoing,
-        _compute_share(crawl) if begun else 0.0,
+        crawl.share,
         coverage,
         sum(one.posts for one in coverage) + crawl.live.posts,
         estimate_total(crawl) if begun and crawl.rules.order == EVEN else None,
@@ -161,12 +161,3 @@ def _read_coverage(crawl: Capture, query: Node, text: str) -> QueryCoverage:
         sorted((write_span(*span), why) for why, spans in failed.items() for span in merge_spans(spans)),
         sum(one.posts for one in read),
     )
-
-
-def _compute_share(crawl: Capture) -> float:
-    """Return which share of the time of all queries is complete."""
-    until = crawl.until or 0.0
-    whole = until - crawl.rules.begin
-    known = [*crawl.pending.values(), *(one for one, _ in crawl.failed)]
-    left = sum(one.end - one.begin for one in known if one.end <= until)
-    return max(0.0, 1.0 - left / (whole * len(crawl.queries)))

@@ -60,6 +60,7 @@ class MastodonPlatform(Platform):
         "edit it (base_url, contact)",
         "edit it (base_url, contact)",
         'instances whose accounts are checked there: ["fosstodon.org", "*.example"]; [] is all of the dataset',
+        'keywords = ["#your_tag"]        # hashtags, whose timelines on your instance are read',
     )
 
     def list_credentials(self, settings: Settings) -> list[tuple[Credential, Variables | None]]:

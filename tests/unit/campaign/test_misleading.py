@@ -1,6 +1,7 @@
 """Messages and exit codes that misled people who used the program: each says what is wrong, where, and what to do."""
 
 import os
+import re
 import sqlite3
 
 import pytest
@@ -189,6 +190,31 @@ def test_every_kind_of_campaign_has_a_template(tmp_path, kind, platform):
     file = tmp_path / "new.toml"
     write_campaign_file(file, [] if kind == "refresh" else ["sky"], platform, kind)
     assert read(file).kind == kind
+
+
+@pytest.mark.parametrize("platform", ["x", "bluesky", "mastodon"])
+def test_the_template_of_a_capture_has_the_keys_that_have_an_effect_on_its_platform(tmp_path, platform):
+    from socialcrawl.cli.commands.init import write_campaign_file
+
+    file = tmp_path / "new.toml"
+    write_campaign_file(file, [], platform, "capture")
+    text = file.read_text("utf-8")
+    keys = set(re.findall(r"^(?:# )?(\w+) = ", text, re.MULTILINE))
+    assert {"from", "until", "order", "parts", "pages", "ongoing", "soonest", "latest", "max_requests"} <= keys
+    assert not keys & {"pages_per_user", "reuse_hours", "hosts", "max_nodes", "estimator", "most"}
+    assert keys & {"archive", "authors"} == ({"archive", "authors"} if platform == "x" else set())
+    assert ("X: " in text, "$0.0" in text) == (platform == "x", platform == "x")
+    assert ('keywords = ["#your_tag"]        # hashtags' in text) == (platform == "mastodon")
+    write_campaign_file(tmp_path / "own.toml", ["#sky"], platform, "capture")
+    assert read(tmp_path / "own.toml").topic.keywords == ["#sky"]
+
+
+def test_what_is_said_to_be_of_several_platforms_stays_for_each_of_them(tmp_path):
+    from socialcrawl.cli.commands.init import _leave_out_others
+
+    text = "# a = 1  # X: one\n# b = 2  # X, Bluesky: two\n# c = 3 # three\nd = 4 # X: set\n"
+    assert re.findall(r"\w(?= =)", _leave_out_others(text, "Bluesky")) == ["b", "c", "d"]
+    assert _leave_out_others(text, "X") == text
 
 
 def test_a_section_of_another_kind_is_refused_as_a_whole_and_not_key_by_key(tmp_path):

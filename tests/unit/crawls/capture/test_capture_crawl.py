@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialcrawl.crawls.capture.crawl import PAGE, Capture
+from socialcrawl.crawls.capture.kind import CaptureKind
 from socialcrawl.crawls.capture.report import merge_spans
 from socialcrawl.crawls.capture.rules import LAG, ORDERS, ROUNDING, CaptureRules
 from socialcrawl.crawls.capture.slices import count_parts, cut_rest, cut_span, plan_slices
@@ -159,7 +160,17 @@ def test_a_slice_that_fails_comes_after_the_others_and_is_given_up_after_three_t
     spans = [batch[0].since for batch, _ in history]
     assert spans == [spans[0], spans[1], spans[2], spans[0], spans[0]]
     assert [(one.text, why) for one, why in crawl.failed] == [(spans[0], Reason.TEMPORARY)]
-    assert "all slices were read, but for 1 slice of time that could not be" in ending.why
+    assert "1 of 3 slices of time could not be read: `socialcrawl report` says which and why" in ending.why
+
+
+def test_its_progress_is_the_share_of_the_time_that_is_complete():
+    crawl = Capture(CaptureRules(BEGIN, BEGIN + 4 * DAY, parts=4), QUERIES[:1], 1)
+    assert CaptureKind().describe_progress(crawl).found == "complete 0 %"
+    batch = crawl.choose(3, NOW)
+    crawl.absorb(batch, [Outcome(pick.n, pick.node, NOW, posts=5) for pick in batch])
+    progress = CaptureKind().describe_progress(crawl)
+    assert (progress.done, progress.found, progress.ahead) == ("slices read", "complete 75 %", "left 1")
+    assert dict(progress.rows) == {"posts": "15 returned", "time": "complete 75 %: 3 slices read, 1 left"}
 
 
 def test_without_an_end_it_reads_until_the_minute_before_it_began():
