@@ -82,7 +82,15 @@ CAPTURE = KindFacts(
     idle=("seeds",),
     why_idle=", which reads posts and begins with no accounts",
     topical=True,
-    fixed=("topic", "capture.from", "capture.until", "capture.order", "capture.parts", "capture.pages"),
+    fixed=(
+        "topic",
+        "capture.from",
+        "capture.until",
+        "capture.order",
+        "capture.parts",
+        "capture.pages",
+        "capture.counts",
+    ),
 )
 DEFAULT = COLLECT
 """The kind of campaign files that name none."""

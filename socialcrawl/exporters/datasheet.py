@@ -71,6 +71,7 @@ ACTS = {
     "walk": ("account visited by walks", "accounts visited by walks"),
     "inward": ("search for who mentions an account", "searches for who mentions an account"),
     "slice": ("slice of time read", "slices of time read"),
+    "count": ("count of a query's posts", "counts of a query's posts"),
     "import": ("account imported", "accounts imported"),
 }
 

@@ -170,6 +170,15 @@ class Platform(ABC):
             f'There is no search of {self.title} by time yet, which kind = "capture" needs: take kind = "collect".'
         )
 
+    def refuse_counts(self, slices: SlicePlan) -> None:
+        """Check that no posts are to be counted where the platform counts none.
+
+        Raises:
+            SettingsError: they are.
+        """
+        if slices.counted:
+            raise SettingsError(f"{self.title} counts no posts: remove counts under [capture].")
+
     def list_slice_queries(self, settings: Settings, topic: Topic, slices: SlicePlan) -> list[str]:
         """Return the searches of a campaign that reads slices of time."""
         del slices

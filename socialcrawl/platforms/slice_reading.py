@@ -18,12 +18,14 @@ class SlicePlan:
         archive: whether the full archive is searched, where there are two searches.
         authors: whether the authors' profiles are fetched too, where they are billed.
         begin: when the first slice begins, Unix seconds; None: not known.
+        counted: into how many slices at least a query's span is cut by counts of its posts; 0: they are not counted.
     """
 
     pages: int = 20
     archive: bool = True
     authors: bool = False
     begin: float | None = None
+    counted: int = 0
 
 
 BY_DEFAULT = SlicePlan()

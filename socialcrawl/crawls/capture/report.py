@@ -40,6 +40,19 @@ class QueryCoverage:
 
 
 @dataclass(frozen=True, slots=True)
+class CountedPosts:
+    """What the platform counted before posts were read: before deleted and protected ones were removed.
+
+    Attributes:
+        complete: the posts in what is complete.
+        left: those in what is still to be read, about.
+    """
+
+    complete: int
+    left: int
+
+
+@dataclass(frozen=True, slots=True)
 class CaptureReport:
     """What a capture has read.
 
@@ -51,6 +64,7 @@ class CaptureReport:
         queries: their spans.
         posts: how many posts were returned; one that matches two queries counts twice.
         total: how many the whole span has, where that can be estimated.
+        counted: how many posts the platform counted; None: it did not count those of every query.
     """
 
     span: str | None
@@ -60,6 +74,7 @@ class CaptureReport:
     queries: Sequence[QueryCoverage]
     posts: int
     total: VolumeEstimate | None
+    counted: CountedPosts | None = None
 
 
 def report_capture(traces: CampaignTraces, campaign: StoredCampaign) -> CaptureReport:
@@ -85,6 +100,7 @@ def report_capture(traces: CampaignTraces, campaign: StoredCampaign) -> CaptureR
         coverage,
         sum(one.posts for one in coverage),
         estimate_total(crawl) if begun and crawl.rules.order == EVEN else None,
+        _count_posts(crawl),
     )
 
 
@@ -101,7 +117,7 @@ def merge_spans(spans: Iterable[Span]) -> list[Span]:
 
 def estimate_total(crawl: Capture) -> VolumeEstimate | None:
     """Return how many posts the span has that it began with; None where that cannot be told."""
-    if crawl.failed:
+    if crawl.failed or crawl.counted is not None:  # parts of equal volume were not measured, and their counts tell more
         return None
     parts, queries = crawl.parts, len(crawl.queries)
     posts, read, left = np.zeros(parts), np.zeros(parts), np.zeros(parts)
@@ -123,7 +139,7 @@ def estimate_total(crawl: Capture) -> VolumeEstimate | None:
 
 def _read_coverage(crawl: Capture, query: Node, text: str) -> QueryCoverage:
     read = [one for one in crawl.read if one.whole.query == query]
-    left = [(one.begin, one.end) for one in crawl.pending.values() if one.query == query]
+    left = [(one.begin, one.end) for one in crawl.list_left() if one.query == query and one.begin < one.end]
     failed: dict[str, list[Span]] = {}
     for one, why in crawl.failed:
         if one.query == query:
@@ -137,9 +153,23 @@ def _read_coverage(crawl: Capture, query: Node, text: str) -> QueryCoverage:
     )
 
 
+def _count_posts(crawl: Capture) -> CountedPosts | None:
+    """Return how many posts of the span that it began with were counted; None where some were not."""
+    counted = crawl.counted
+    if counted is None or not crawl.queries or counted.counts.keys() != {*crawl.queries}:
+        return None
+    read = sum(
+        counted.count(query, *span)
+        for query in crawl.queries
+        for span in merge_spans((one.begin, one.end) for one in crawl.read if one.whole.query == query)
+    )
+    left = sum(counted.count(one.query, one.begin, one.end) for one in crawl.pending.values())
+    return CountedPosts(round(read), round(left))
+
+
 def _compute_share(crawl: Capture) -> float:
     """Return which share of the time of all queries is complete."""
     whole = (crawl.until or 0.0) - crawl.rules.begin
-    left = sum(one.end - one.begin for one in crawl.pending.values())
+    left = sum(one.end - one.begin for one in crawl.list_left())
     left += sum(one.end - one.begin for one, _ in crawl.failed)
     return max(0.0, 1.0 - left / (whole * len(crawl.queries)))

@@ -23,6 +23,7 @@ class CaptureRules:
         ongoing: whether new posts are read as they appear, once the span is read.
         soonest, latest: seconds between two searches for new posts, at least and at most.
         margin: seconds by which a search for new posts overlaps with what was read.
+        counts: whether the platform counts the posts of each query first, so that the span is cut by their number.
     """
 
     begin: float
@@ -34,6 +35,7 @@ class CaptureRules:
     soonest: float = 60.0
     latest: float = 3_600.0
     margin: float = 120.0
+    counts: bool = False
 
     def find_end(self, now: float) -> float:
         """Return up to when posts can be found at `now`, as far as they are wanted (Unix seconds)."""

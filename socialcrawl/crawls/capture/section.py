@@ -42,6 +42,11 @@ class CaptureSection(Section):
     authors: bool = Field(
         default=False, description="X: also fetch the authors' profiles, which are billed; else they are known by id"
     )
+    counts: bool = Field(
+        default=USUAL.counts,
+        description="X: count the posts first, for $0.010 per query and 31 days (without archive $0.005 per query), "
+        "and cut the span into slices of as many posts as pages hold",
+    )
 
     @model_validator(mode="after")
     def _check_span(self) -> Self:
@@ -71,4 +76,5 @@ class CaptureSection(Section):
             self.ongoing,
             parse_seconds(self.soonest),
             parse_seconds(self.latest),
+            counts=self.counts,
         )
