@@ -209,6 +209,8 @@ def make_plan(settings: Settings) -> Plan:
         wanted = "name keywords under [topic] to search for, or" if settings.seeds.search else "set search = true or"
         search = f"{wanted} " if platform.searches else ""
         raise SettingsError(f"There is nothing to start from: {search}name usernames under [seeds].")
+    if (slices := kind_of(settings).plan_slices(settings)) is not None:
+        check_endpoint(table, platform.get_slice_endpoint(slices))
     rules = table.override_limits(settings.limits.k, settings.limits.d)
     billed = (table.is_billed or load_policy(settings.source.platform).is_billed) and not is_loopback(base)
     accounts = ExcludedAccounts(settings.accounts.exclude, settings.accounts.include)

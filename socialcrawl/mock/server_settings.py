@@ -76,7 +76,8 @@ class MockSettings:
         closed_search: whether Bluesky's search refuses who is not signed in.
         closed_cursors: whether it refuses cursors to those, and answers with one page.
         search_depth: how many posts of a search cursors reach on Bluesky.
-        search_v2: whether Bluesky's searchPostsV2 is enabled; else it answers 400.
+        search_v2: whether Bluesky's searchPostsV2 is enabled; else it answers 400. search_v2_depth: how many of its
+            posts cursors reach; None: all, as Bluesky documents no bound.
         noindex: the share of accounts that want to be in no index: on Mastodon by `noindex`, on Bluesky by the label
             !no-unauthenticated; 0..1.
         nobot: the share of those that say #nobot in their profile on Mastodon and Bluesky; 0..1.
@@ -125,6 +126,7 @@ class MockSettings:
     closed_cursors: bool = False
     search_depth: int = 10_000
     search_v2: bool = False
+    search_v2_depth: int | None = None
     noindex: float = 0.0
     nobot: float = 0.0
     hashtag_feeds: str = "public"

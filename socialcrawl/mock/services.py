@@ -39,6 +39,7 @@ def _make_bluesky(world: World, settings: MockSettings, changes: WorldChanges) -
         closed_cursors=settings.closed_cursors,
         search_depth=settings.search_depth,
         search_v2=settings.search_v2,
+        search_v2_depth=settings.search_v2_depth,
         passwords=settings.passwords,
         nobot=settings.nobot,
         labelled=settings.noindex,

@@ -14,7 +14,7 @@ from socialcrawl.forecast.shape import EndpointRoles
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.graph.relevance import Links, Topic
 from socialcrawl.platforms.facts import PlatformFacts
-from socialcrawl.platforms.slice_reading import SlicePlan
+from socialcrawl.platforms.slice_reading import V1, SlicePlan
 from socialcrawl.ratelimit.policy import Policy
 from socialcrawl.text.entities import NONE, Entities
 
@@ -178,6 +178,15 @@ class Platform(ABC):
         """
         if slices.counted:
             raise SettingsError(f"{self.title} counts no posts: remove counts under [capture].")
+
+    def refuse_second_search(self, slices: SlicePlan) -> None:
+        """Check that the second search of Bluesky is not asked for elsewhere.
+
+        Raises:
+            SettingsError: it is.
+        """
+        if slices.search != V1:
+            raise SettingsError(f'{self.title} has one search: remove search = "{slices.search}" under [capture].')
 
     def list_slice_queries(self, settings: Settings, topic: Topic, slices: SlicePlan) -> list[str]:
         """Return the searches of a campaign that reads slices of time."""

@@ -48,6 +48,11 @@ class CaptureSection(Section):
         "and cut the span into slices of as many posts as pages hold",
     )
 
+    search: Literal["v1", "v2"] = Field(
+        default="v1",
+        description="Bluesky: v1, searchPosts, which every server has; v2, searchPostsV2, where it is enabled",
+    )
+
     @model_validator(mode="after")
     def _check_span(self) -> Self:
         begin, end = self.span

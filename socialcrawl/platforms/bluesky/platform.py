@@ -14,9 +14,9 @@ from socialcrawl.platforms.base import PUBLIC, Keys, Platform, Template, Terms, 
 from socialcrawl.platforms.bluesky.entities import ENTITIES
 from socialcrawl.platforms.bluesky.opt_outs import LOOK_UP
 from socialcrawl.platforms.bluesky.post_mentions import is_did, is_handle, parse_page_address
-from socialcrawl.platforms.bluesky.source import FEED, FOLLOWS, LIST, PROFILES, SEARCH, BlueskySource
+from socialcrawl.platforms.bluesky.source import FEED, FOLLOWS, LIST, PROFILES, SEARCH, SEARCH_V2, BlueskySource
 from socialcrawl.platforms.facts import BLUESKY
-from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan
+from socialcrawl.platforms.slice_reading import BY_DEFAULT, V2, SlicePlan
 
 if TYPE_CHECKING:
     from socialcrawl.platforms.bluesky.wire import BlueskyWire
@@ -80,6 +80,10 @@ class BlueskyPlatform(Platform):
         """See `Platform.list_slice_queries`: one for each keyword; members of lists have written no posts."""
         del settings, slices
         return _list_terms(topic)
+
+    def get_slice_endpoint(self, slices: SlicePlan) -> str:
+        """See `Platform.get_slice_endpoint`."""
+        return SEARCH_V2 if slices.search == V2 else SEARCH
 
     def check_settings(self, settings: Settings, base: str) -> None:
         """See `Platform.check_settings`."""

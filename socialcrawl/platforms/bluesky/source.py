@@ -27,20 +27,21 @@ from socialcrawl.engine.model import (
 from socialcrawl.engine.protocols import Batch, Conversation
 from socialcrawl.engine.time_spans import parse_span
 from socialcrawl.graph.liveness import Activity
-from socialcrawl.platforms.bluesky.entities import make_search_parameters
+from socialcrawl.platforms.bluesky.entities import make_search_parameters, make_search_v2_parameters
 from socialcrawl.platforms.bluesky.opt_outs import EACH, LOOK_UP, look_up_account, select_willing
 from socialcrawl.platforms.bluesky.parse import format_stamp
 from socialcrawl.platforms.bluesky.post_mentions import is_did, is_handle
 from socialcrawl.platforms.bluesky.slice_pages import SlicePages, join_marks
 from socialcrawl.platforms.look_ups import explain_missing, list_mentioners, look_up
 from socialcrawl.platforms.node_reading import Reading
-from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan, read_slice
+from socialcrawl.platforms.slice_reading import BY_DEFAULT, V2, SlicePlan, read_slice
 from socialcrawl.ratelimit.policy import Policy
 
 PROFILES = "/xrpc/app.bsky.actor.getProfiles"
 ACTORS = "/xrpc/app.bsky.actor.searchActors"
 FEED = "/xrpc/app.bsky.feed.getAuthorFeed"
-SEARCH = "/xrpc/app.bsky.feed.searchPosts"
+SEARCH, SEARCH_V2 = "/xrpc/app.bsky.feed.searchPosts", "/xrpc/app.bsky.feed.searchPostsV2"
+SEARCHES = (SEARCH, SEARCH_V2)
 FOLLOWS = "/xrpc/app.bsky.graph.getFollows"
 MEMBERS = "/xrpc/app.bsky.graph.getList"
 RESOLVE = "/xrpc/com.atproto.identity.resolveHandle"
@@ -166,14 +167,15 @@ class BlueskySource:
 
     def _read_slice(self, pick: Pick) -> Conversation:
         begin, end = parse_span(pick.since)
-        size = self.policy.get_endpoint(SEARCH).page
-        pages, most = SlicePages(pick.node, begin, end, size), self.policy.compute_most(SEARCH, size)
-        asked = make_search_parameters(self.queries[-1 - pick.node])
-        asked = {**asked, "sort": "latest", "since": _format_stamp(begin), "oldest": "post", "limit": str(size)}
+        query, endpoint = self.queries[-1 - pick.node], SEARCH if self.slices.search != V2 else SEARCH_V2
+        size = self.policy.get_endpoint(endpoint).page
+        pages, most = SlicePages(pick.node, begin, end, size), self.policy.compute_most(endpoint, size)
+        asked = make_search_v2_parameters(query) if endpoint == SEARCH_V2 else make_search_parameters(query)
+        asked = {"sort": "latest", **asked, "since": _format_stamp(begin), "oldest": "post", "limit": str(size)}
 
         def ask(part: int, cursor: str | None) -> Request:
             params = {**asked, "until": _format_stamp(pages.until)} | ({"cursor": cursor} if cursor else {})
-            return Request((pick.n, part), SEARCH, params, size, most)
+            return Request((pick.n, part), endpoint, params, size, most)
 
         def read(request: Request) -> Generator[Request, Reply, Reply]:
             return pages.place((yield from self._read_page(request)))
@@ -269,9 +271,9 @@ class BlueskySource:
 
     def _read_page(self, asked: Request) -> Generator[Request, Reply, Reply]:
         """Return the reply to the request for a page, with what those have written who do not mind."""
-        if not self.opt_outs or asked.endpoint not in (SEARCH, FEED):
+        if not self.opt_outs or asked.endpoint not in (*SEARCHES, FEED):
             return (yield asked)
-        return (yield from (self._read_search(asked) if asked.endpoint == SEARCH else self._read_feed(asked)))
+        return (yield from (self._read_search(asked) if asked.endpoint in SEARCHES else self._read_feed(asked)))
 
     def _read_search(self, asked: Request) -> Generator[Request, Reply, Reply]:
         """Return the reply to the request for a page of a search, with the posts of those only who do not mind."""

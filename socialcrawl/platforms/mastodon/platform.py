@@ -88,6 +88,7 @@ class MastodonPlatform(Platform):
         """See `Platform.check_slices`: ids tell the time since Mastodon 2.0."""
         del settings
         self.refuse_counts(slices)
+        self.refuse_second_search(slices)
         if slices.begin is not None and slices.begin < TIMED:
             raise SettingsError(
                 f"Mastodon's ids tell when posts were written since {format_time(TIMED)[:10]} only: set from under "
