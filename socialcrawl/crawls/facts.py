@@ -90,6 +90,7 @@ CAPTURE = KindFacts(
         "capture.parts",
         "capture.pages",
         "capture.counts",
+        "capture.full_text",
     ),
 )
 DEFAULT = COLLECT

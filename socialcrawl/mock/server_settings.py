@@ -36,6 +36,7 @@ FREE = frozenset({"/2/usage/tweets"})
 
 PLATFORMS = ("x", "bluesky", "mastodon")  # made of posts; the web site is made of pages
 FEED_ACCESS = ("public", "authenticated", "disabled")  # who is shown hashtag timelines on Mastodon (since 4.5)
+FULL_TEXT = ("on", "days", "silent")
 WINDOWS: Mapping[str, float] = {"bluesky": 300.0, "mastodon": 300.0, "paged": 900.0, "web": 1.0}
 
 Limits = int | Mapping[str, int]
@@ -82,6 +83,8 @@ class MockSettings:
             !no-unauthenticated; 0..1.
         nobot: the share of those that say #nobot in their profile on Mastodon and Bluesky; 0..1.
         hashtag_feeds: who is shown hashtag timelines on Mastodon: "public", "authenticated" or "disabled".
+        full_text: how Mastodon searches texts: "on"; "days", as before 4.3.2, where before: and after: take days only;
+            or "silent", where the search finds nothing and does not say why.
         held: the bytes of X's answers that are held, so that they need not be made again.
         scenario: the file of a scenario of faults, see docs/how-to/faults.md; None is none.
         credits: the dollars that may be billed; None is no end of them. Once so much is billed, only what is free of
@@ -130,6 +133,7 @@ class MockSettings:
     noindex: float = 0.0
     nobot: float = 0.0
     hashtag_feeds: str = "public"
+    full_text: str = "on"
     scenario: Path | None = None
     held: int = 1_000_000_000
     moment: float | None = None
@@ -187,6 +191,8 @@ class MockSettings:
                 raise MockError(f"The share {name} is {getattr(self, name)}; give one from 0 to 1.")
         if self.hashtag_feeds not in FEED_ACCESS:
             raise MockError(f"Unknown hashtag_feeds {self.hashtag_feeds!r}. Choose one of: {', '.join(FEED_ACCESS)}.")
+        if self.full_text not in FULL_TEXT:
+            raise MockError(f"Unknown full_text {self.full_text!r}. Choose one of: {', '.join(FULL_TEXT)}.")
 
     def _check_moment(self) -> None:
         if self.moment is None and self.speed:

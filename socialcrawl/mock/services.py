@@ -62,6 +62,7 @@ def _make_mastodon(world: World, settings: MockSettings, changes: WorldChanges) 
         noindex=settings.noindex,
         nobot=settings.nobot,
         hashtag_feeds=settings.hashtag_feeds,
+        full_text=settings.full_text,
     )
     return ServicePlatform(service, changes)
 

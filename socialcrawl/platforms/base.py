@@ -170,23 +170,16 @@ class Platform(ABC):
             f'There is no search of {self.title} by time yet, which kind = "capture" needs: take kind = "collect".'
         )
 
-    def refuse_counts(self, slices: SlicePlan) -> None:
-        """Check that no posts are to be counted where the platform counts none.
+    def check_slice_keys(self, slices: SlicePlan, *known: str) -> None:
+        """Check that no key under [capture] is set that belongs to another platform; `known` are its own.
 
         Raises:
-            SettingsError: they are.
+            SettingsError: one is.
         """
-        if slices.counted:
-            raise SettingsError(f"{self.title} counts no posts: remove counts under [capture].")
-
-    def refuse_second_search(self, slices: SlicePlan) -> None:
-        """Check that the second search of Bluesky is not asked for elsewhere.
-
-        Raises:
-            SettingsError: it is.
-        """
-        if slices.search != V1:
-            raise SettingsError(f'{self.title} has one search: remove search = "{slices.search}" under [capture].')
+        given = {"counts": bool(slices.counted), "search": slices.search != V1, "full_text": slices.full_text}
+        for name, is_set in given.items():
+            if is_set and name not in known:
+                raise SettingsError(f"[capture] {name} belongs to another platform than {self.title}: remove it.")
 
     def list_slice_queries(self, settings: Settings, topic: Topic, slices: SlicePlan) -> list[str]:
         """Return the searches of a campaign that reads slices of time."""

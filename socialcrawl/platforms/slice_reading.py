@@ -21,6 +21,7 @@ class SlicePlan:
         authors: whether the authors' profiles are fetched too, where they are billed.
         begin: when the first slice begins, Unix seconds; None: not known.
         search: which search is asked, where a platform has two of its own: v1 | v2.
+        full_text: whether texts are searched too, where a platform else reads hashtags.
         counted: into how many slices at least a query's span is cut by counts of its posts; 0: they are not counted.
     """
 
@@ -30,6 +31,7 @@ class SlicePlan:
     begin: float | None = None
     counted: int = 0
     search: str = V1
+    full_text: bool = False
 
 
 BY_DEFAULT = SlicePlan()

@@ -62,7 +62,15 @@ leave out what the platform does not index, such as deleted posts and posts of p
         """See `CrawlKind.plan_slices`."""
         capture = settings.capture
         counted = 0 if not capture.counts else capture.parts if capture.order == EVEN else 1
-        return SlicePlan(capture.pages, capture.archive, capture.authors, capture.span[0], counted, capture.search)
+        return SlicePlan(
+            capture.pages,
+            capture.archive,
+            capture.authors,
+            capture.span[0],
+            counted,
+            capture.search,
+            capture.full_text,
+        )
 
     def describe(self, settings: Settings) -> str:
         """See `CrawlKind.describe`."""

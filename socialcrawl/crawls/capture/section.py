@@ -53,6 +53,11 @@ class CaptureSection(Section):
         description="Bluesky: v1, searchPosts, which every server has; v2, searchPostsV2, where it is enabled",
     )
 
+    full_text: bool = Field(
+        default=False,
+        description="Mastodon: with a token of your instance, search texts for the keywords that are no #hashtags",
+    )
+
     @model_validator(mode="after")
     def _check_span(self) -> Self:
         begin, end = self.span

@@ -74,7 +74,7 @@ class BlueskyPlatform(Platform):
     def check_slices(self, settings: Settings, slices: SlicePlan) -> None:
         """See `Platform.check_slices`: all are tried, as the search is not always closed to who has not signed in."""
         del settings
-        self.refuse_counts(slices)
+        self.check_slice_keys(slices, "search")
 
     def list_slice_queries(self, settings: Settings, topic: Topic, slices: SlicePlan) -> list[str]:
         """See `Platform.list_slice_queries`: one for each keyword; members of lists have written no posts."""

@@ -31,9 +31,9 @@ from socialcrawl.platforms.bluesky.entities import make_search_parameters, make_
 from socialcrawl.platforms.bluesky.opt_outs import EACH, LOOK_UP, look_up_account, select_willing
 from socialcrawl.platforms.bluesky.parse import format_stamp
 from socialcrawl.platforms.bluesky.post_mentions import is_did, is_handle
-from socialcrawl.platforms.bluesky.slice_pages import SlicePages, join_marks
 from socialcrawl.platforms.look_ups import explain_missing, list_mentioners, look_up
 from socialcrawl.platforms.node_reading import Reading
+from socialcrawl.platforms.slice_pages import SlicePages, join_marks
 from socialcrawl.platforms.slice_reading import BY_DEFAULT, V2, SlicePlan, read_slice
 from socialcrawl.ratelimit.policy import Policy
 

@@ -97,7 +97,7 @@ class XPlatform(Platform):
 
     def check_slices(self, settings: Settings, slices: SlicePlan) -> None:
         """See `Platform.check_slices`: the archive is open to tokens of applications only."""
-        self.refuse_second_search(slices)
+        self.check_slice_keys(slices, "counts")
         signed = [one.name for one, _ in self.list_credentials(settings) if one.kind != "app"]
         if slices.archive and signed:
             raise SettingsError(
