@@ -8,11 +8,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from socialcrawl.campaign.keywords import find_questionable
-from socialcrawl.campaign.policies import load_policy, load_policy_file
+from socialcrawl.campaign.policies import check_endpoint, load_policy, load_policy_file
 from socialcrawl.campaign.schedule import Schedule
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.base import CrawlKind
 from socialcrawl.crawls.registry import kind_of
+from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import MILLS_PER_DOLLAR
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.forecast.quote import bound_requests, bound_total
@@ -83,8 +84,18 @@ class Plan:
             "caps": self.caps,
             "flight": min(THREADS, settings.crawl.together or THREADS),
             "heeds": roles.heeds and settings.source.opt_outs,
+            "counts": self._bound_counts(),
         }
         return CampaignParameters(**{**usual, **self.kind.count(settings, self.platform)})
+
+    def _bound_counts(self) -> dict[str, int]:
+        """Return the requests at most that count posts before slices of time are cut, by endpoint."""
+        slices, meters = self.kind.plan_slices(self.settings), self.platform.make_meters(self.settings, self.policy)
+        span = self.kind.find_counted_span(self.settings, None, SystemClock().now())
+        if slices is None or not slices.counted or meters is None or span is None:
+            return {}
+        check_endpoint(self.policy, endpoint := meters.get_counts_endpoint(span))
+        return {endpoint: len(self.queries) * max(0, meters.count_pages(span))}
 
     @property
     def kind(self) -> CrawlKind:
@@ -198,6 +209,8 @@ def make_plan(settings: Settings) -> Plan:
         wanted = "name keywords under [topic] to search for, or" if settings.seeds.search else "set search = true or"
         search = f"{wanted} " if platform.searches else ""
         raise SettingsError(f"There is nothing to start from: {search}name usernames under [seeds].")
+    if (slices := kind_of(settings).plan_slices(settings)) is not None:
+        check_endpoint(table, platform.get_slice_endpoint(slices))
     rules = table.override_limits(settings.limits.k, settings.limits.d)
     billed = (table.is_billed or load_policy(settings.source.platform).is_billed) and not is_loopback(base)
     accounts = ExcludedAccounts(settings.accounts.exclude, settings.accounts.include)

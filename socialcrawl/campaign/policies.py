@@ -126,3 +126,15 @@ def _make_endpoint(given: EndpointTable, pools: Mapping[str, Pool]) -> Endpoint:
 def _make_rules(given: PoolTable) -> dict[str, tuple[Rule, ...]]:
     kinds = (("app", given.app), ("user", given.user), ("public", given.public))
     return {kind: tuple(Rule(rule.k, rule.d, rule.kind) for rule in rules) for kind, rules in kinds}
+
+
+def check_endpoint(policy: Policy, endpoint: str) -> None:
+    """Check that a campaign's policy knows an endpoint that counts posts.
+
+    Raises:
+        SettingsError: it does not, as a policy file of the campaign's own may be older.
+    """
+    if policy.find_endpoint(endpoint) is None:
+        raise SettingsError(
+            f"The campaign's own policy has no [endpoints.{endpoint!r}]: copy it from config/{policy.platform}.toml."
+        )

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from socialcrawl.campaign.plan import Plan
+from socialcrawl.campaign.policies import check_endpoint
 from socialcrawl.engine.model import MILLS_PER_DOLLAR
 from socialcrawl.errors import SettingsError
 from socialcrawl.forecast.shape import CampaignProgress, find_remaining
@@ -53,11 +54,7 @@ def plan_counting(plan: Plan, done: CampaignProgress, now: float) -> PostCountin
         find_remaining(plan.shape, done).queries,
     )
     endpoint = meters.counts if span is None else meters.get_counts_endpoint(span)
-    if plan.policy.find_endpoint(endpoint) is None:
-        raise SettingsError(
-            f"The campaign's own policy has no [endpoints.{endpoint!r}]: copy it from "
-            f"config/{plan.policy.platform}.toml."
-        )
+    check_endpoint(plan.policy, endpoint)
     pages = 1 if span is None else max(0, meters.count_pages(span))
     return PostCounting(endpoint, span, queries, pages, plan.policy.compute_fee(endpoint))
 

@@ -84,7 +84,16 @@ CAPTURE = KindFacts(
     idle=("seeds",),
     why_idle=", which reads posts and begins with no accounts",
     topical=True,
-    fixed=("topic", "capture.from", "capture.until", "capture.order", "capture.parts", "capture.pages"),
+    fixed=(
+        "topic",
+        "capture.from",
+        "capture.until",
+        "capture.order",
+        "capture.parts",
+        "capture.pages",
+        "capture.counts",
+        "capture.full_text",
+    ),
     unused=("source.pages_per_user", "source.reuse_hours", "source.hosts", "budget.max_nodes"),
 )
 DEFAULT = COLLECT

@@ -47,6 +47,7 @@ class Act(StrEnum):
     INWARD = "inward"  # sample: find who links to an account
     SLICE = "slice"  # capture: read the posts that match a query in a span of time
     LIVE = "live"  # capture: read the posts that match from a stream, as they appear
+    COUNT = "count"  # capture: count these posts, without reading them
     IMPORT = "import"  # nothing was asked: a file or an earlier campaign has the answer
 
 
@@ -134,7 +135,7 @@ STEPS = (Act.EXPAND, Act.RECRAWL, Act.PROBE, Act.WALK, Act.SLICE, Act.LIVE)
 """The steps of a campaign, which its budget of steps counts."""
 VISITS = (Act.EXPAND, Act.WALK)
 """The steps that read all posts of an account; others may bring none."""
-SEARCHES = (Act.SEARCH, Act.SLICE, Act.LIVE)
+SEARCHES = (Act.SEARCH, Act.SLICE, Act.LIVE, Act.COUNT)
 """Acts whose node is a query."""
 FINDING = (*SEARCHES, Act.INWARD)
 """Acts that find the authors of posts: their outcomes have no value, and link to these."""

@@ -72,6 +72,7 @@ ACTS = {
     "inward": ("search for who mentions an account", "searches for who mentions an account"),
     "slice": ("slice of time read", "slices of time read"),
     "live": ("part of the stream read", "parts of the stream read"),
+    "count": ("count of a query's posts", "counts of a query's posts"),
     "import": ("account imported", "accounts imported"),
 }
 

@@ -25,6 +25,7 @@ from socialcrawl.forecast.shape import (
     count_bursts,
     count_look_ups,
     count_pool_bursts,
+    find_counts_ahead,
     find_page_size,
     find_remaining,
     multiply,
@@ -157,6 +158,8 @@ def plan_phases(
         yield from _plan_probes(shape, typical, done, now)
         return
     if shape.captures:
+        for name, requests in find_counts_ahead(shape, done).items():
+            yield CampaignPhase("counts", requests, {name: _make_amount(shape, name, 1, 0, 0)})
         yield _plan_slices(shape, typical, done)
         return
     roles, most = shape.roles, find_page_size(shape, shape.roles.search)
@@ -182,18 +185,25 @@ def plan_phases(
 def _plan_slices(shape: CampaignParameters, typical: TypicalNeeds, done: CampaignProgress) -> CampaignPhase:
     """Return the rest of a capture, a page a turn: as many as it needs for the posts that match, if these were counted.
 
-    Each slice is at least one page, and the last page of a slice is half full in the mean.
+    Each slice is at least one page, and the last page of a slice is half full in the mean. Slices that are cut by
+    counts are not meant to have less than a page.
     """
     endpoint = shape.roles.search
     size = find_page_size(shape, endpoint)
     turns, posts = inf, float(size)
     if typical.matches is not None:
         matches = sum(typical.matches)
-        pages = sum(shape.parts * max(1.0, found / (shape.parts * size) + 0.5) for found in typical.matches)
+        cuts = [(found, _count_slices(shape, found / size)) for found in typical.matches]
+        pages = sum(slices * max(1.0, found / (slices * size) + 0.5) for found, slices in cuts)
         turns = pages * max(0.0, 1.0 - done.posts / matches) if matches else max(0.0, pages - done.steps)
         posts = matches / pages if pages else 0.0
     authors = posts * typical.authors if shape.expanded else 0.0
     return CampaignPhase("pages", turns, {endpoint: _make_amount(shape, endpoint, 1, posts, authors)})
+
+
+def _count_slices(shape: CampaignParameters, pages: float) -> float:
+    """Return into how many slices a query's span is cut at first, whose posts fill this number of pages."""
+    return min(shape.parts, max(1.0, pages)) if shape.counts else shape.parts
 
 
 def _plan_probes(

@@ -28,6 +28,7 @@ from socialcrawl.forecast.shape import (
     count_allowed,
     count_bursts,
     count_look_ups,
+    find_counts_ahead,
     find_page_size,
     find_remaining,
     multiply,
@@ -187,6 +188,7 @@ def bound_requests(
         (roles.by_id, count_look_ups(shape, rest.ids + either), rest.ids + either, 0.0),
         (roles.timeline, twice * accounts * shape.pages_per_user, 0.0, 0.0),
         (roles.inward if shape.inward else "", twice * steps, 0.0, 0.0),
+        *((name, requests, 0.0, 0.0) for name, requests in find_counts_ahead(shape, done).items()),
         *_bound_look_ups(shape, sum(pages.values()), accounts),
     ]
     sums: dict[str, tuple[float, float, float]] = {}  # one endpoint may do several things

@@ -64,6 +64,7 @@ class CampaignParameters:
         captures: whether searches are read to their end, however many pages they have.
         parts: of captures, into how many slices of time each query's span is cut at first.
         endless: of captures, whether they go on with new posts.
+        counts: of captures, the requests at most that count posts before slices are cut, by endpoint.
     """
 
     policy: Policy
@@ -89,6 +90,7 @@ class CampaignParameters:
     captures: bool = False
     parts: int = 1
     endless: bool = False
+    counts: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def pages_searched(self) -> float:
@@ -223,6 +225,11 @@ def find_remaining(
         seconds=lasting,
         capped=multiply(cycles, _bound(shape.policy.cap)),
     )
+
+
+def find_counts_ahead(shape: CampaignParameters, done: CampaignProgress) -> Mapping[str, int]:
+    """Return the requests at most that still count posts, by endpoint: none once a slice was read."""
+    return {} if done.steps else shape.counts
 
 
 def compute_price(shape: CampaignParameters, posts: float, users: float) -> float:

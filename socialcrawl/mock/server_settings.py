@@ -36,6 +36,7 @@ FREE = frozenset({"/2/usage/tweets"})
 
 PLATFORMS = ("x", "bluesky", "mastodon")  # made of posts; the web site is made of pages
 FEED_ACCESS = ("public", "authenticated", "disabled")  # who is shown hashtag timelines on Mastodon (since 4.5)
+FULL_TEXT = ("on", "days", "silent")
 WINDOWS: Mapping[str, float] = {"bluesky": 300.0, "mastodon": 300.0, "paged": 900.0, "web": 1.0}
 
 Limits = int | Mapping[str, int]
@@ -76,11 +77,14 @@ class MockSettings:
         closed_search: whether Bluesky's search refuses who is not signed in.
         closed_cursors: whether it refuses cursors to those, and answers with one page.
         search_depth: how many posts of a search cursors reach on Bluesky.
-        search_v2: whether Bluesky's searchPostsV2 is enabled; else it answers 400.
+        search_v2: whether Bluesky's searchPostsV2 is enabled; else it answers 400. search_v2_depth: how many of its
+            posts cursors reach; None: all, as Bluesky documents no bound.
         noindex: the share of accounts that want to be in no index: on Mastodon by `noindex`, on Bluesky by the label
             !no-unauthenticated; 0..1.
         nobot: the share of those that say #nobot in their profile on Mastodon and Bluesky; 0..1.
         hashtag_feeds: who is shown hashtag timelines on Mastodon: "public", "authenticated" or "disabled".
+        full_text: how Mastodon searches texts: "on"; "days", as before 4.3.2, where before: and after: take days only;
+            or "silent", where the search finds nothing and does not say why.
         held: the bytes of X's answers that are held, so that they need not be made again.
         scenario: the file of a scenario of faults, see docs/how-to/faults.md; None is none.
         credits: the dollars that may be billed; None is no end of them. Once so much is billed, only what is free of
@@ -128,9 +132,11 @@ class MockSettings:
     closed_cursors: bool = False
     search_depth: int = 10_000
     search_v2: bool = False
+    search_v2_depth: int | None = None
     noindex: float = 0.0
     nobot: float = 0.0
     hashtag_feeds: str = "public"
+    full_text: str = "on"
     scenario: Path | None = None
     held: int = 1_000_000_000
     moment: float | None = None
@@ -192,6 +198,8 @@ class MockSettings:
                 raise MockError(f"The share {name} is {getattr(self, name)}; give one from 0 to 1.")
         if self.hashtag_feeds not in FEED_ACCESS:
             raise MockError(f"Unknown hashtag_feeds {self.hashtag_feeds!r}. Choose one of: {', '.join(FEED_ACCESS)}.")
+        if self.full_text not in FULL_TEXT:
+            raise MockError(f"Unknown full_text {self.full_text!r}. Choose one of: {', '.join(FULL_TEXT)}.")
 
     def _check_streams(self) -> None:
         if not 0 <= self.jetstream_offset < 10**14:

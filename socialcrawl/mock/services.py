@@ -39,6 +39,7 @@ def _make_bluesky(world: World, settings: MockSettings, changes: WorldChanges) -
         closed_cursors=settings.closed_cursors,
         search_depth=settings.search_depth,
         search_v2=settings.search_v2,
+        search_v2_depth=settings.search_v2_depth,
         passwords=settings.passwords,
         nobot=settings.nobot,
         labelled=settings.noindex,
@@ -64,6 +65,7 @@ def _make_mastodon(world: World, settings: MockSettings, changes: WorldChanges) 
         nobot=settings.nobot,
         hashtag_feeds=settings.hashtag_feeds,
         heartbeat=settings.heartbeat,
+        full_text=settings.full_text,
     )
     return ServicePlatform(service, changes)
 

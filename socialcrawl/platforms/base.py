@@ -14,7 +14,7 @@ from socialcrawl.forecast.shape import EndpointRoles
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.graph.relevance import Links, Topic
 from socialcrawl.platforms.facts import PlatformFacts
-from socialcrawl.platforms.slice_reading import SlicePlan
+from socialcrawl.platforms.slice_reading import V1, SlicePlan
 from socialcrawl.ratelimit.policy import Policy
 from socialcrawl.text.entities import NONE, Entities
 
@@ -173,6 +173,17 @@ class Platform(ABC):
         raise SettingsError(
             f'There is no search of {self.title} by time yet, which kind = "capture" needs: take kind = "collect".'
         )
+
+    def check_slice_keys(self, slices: SlicePlan, *known: str) -> None:
+        """Check that no key under [capture] is set that belongs to another platform; `known` are its own.
+
+        Raises:
+            SettingsError: one is.
+        """
+        given = {"counts": bool(slices.counted), "search": slices.search != V1, "full_text": slices.full_text}
+        for name, is_set in given.items():
+            if is_set and name not in known:
+                raise SettingsError(f"[capture] {name} belongs to another platform than {self.title}: remove it.")
 
     def list_slice_queries(self, settings: Settings, topic: Topic, slices: SlicePlan) -> list[str]:
         """Return the searches of a campaign that reads slices of time."""

@@ -8,6 +8,8 @@ from socialcrawl.engine.time_spans import find_next_second, parse_span
 from socialcrawl.platforms.marks import make_sort_key
 from socialcrawl.platforms.node_reading import Reading
 
+V1, V2 = "v1", "v2"
+
 
 @dataclass(frozen=True, slots=True)
 class SlicePlan:
@@ -18,6 +20,9 @@ class SlicePlan:
         archive: whether the full archive is searched, where there are two searches.
         authors: whether the authors' profiles are fetched too, where they are billed.
         begin: when the first slice begins, Unix seconds; None: not known.
+        search: which search is asked, where a platform has two of its own: v1 | v2.
+        full_text: whether texts are searched too, where a platform else reads hashtags.
+        counted: into how many slices at least a query's span is cut by counts of its posts; 0: they are not counted.
         live: whether a stream is read too.
     """
 
@@ -25,6 +30,9 @@ class SlicePlan:
     archive: bool = True
     authors: bool = False
     begin: float | None = None
+    counted: int = 0
+    search: str = V1
+    full_text: bool = False
     live: bool = False
 
 

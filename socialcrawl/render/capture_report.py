@@ -48,7 +48,14 @@ def describe(found: CaptureReport) -> Iterator[str]:
     yield f"Complete: {_format_share(found.share)} of the time from {_format_time(begin)} to {_format_time(end)} UTC."
     if found.share >= 1.0:
         return
-    if found.total is not None:
+    if found.counted is not None:
+        counted = found.counted
+        gone = ": posts that are gone since are counted but not returned" if counted.complete > found.posts else ""
+        yield (
+            f"About {round_up(counted.left):,.0f} posts are left, by the platform's own counts. Of what is complete it "
+            f"counted {counted.complete:,}, and {found.posts:,} were returned{gone}."
+        )
+    elif found.total is not None:
         low, high = (round_up(value) for value in (found.total.low, found.total.high))
         yield (
             f"All of it has about {round_up(found.total.value):,.0f} posts ({low:,.0f} to {high:,.0f}, 95% interval); "

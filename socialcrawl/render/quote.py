@@ -38,6 +38,7 @@ MEANS = {
 CAPTURED = {"matches": "posts that match in the capture's span of time"}
 TURNS = {
     "searches": "search", "look-ups": "look-up", "seeds": "seed", "steps": "step", "tests": "test", "pages": "page",
+    "counts": "count",
 }  # fmt: skip
 """What a turn of each phase is called."""
 FORMS = {"missing": ".0%", "named": ".0%", "back": ".0%", "answer": ".2f", "matches": ",.0f"}
@@ -281,7 +282,7 @@ def _list_warnings(plan: Plan, found: Quote) -> Iterator[str]:
     if refusal := _find_refusal(plan):
         yield f"A run will be refused: {refusal}"
         return
-    if found.reached is not None and found.reached.phase not in ("steps", "tests", "pages"):
+    if found.reached is not None and found.reached.phase not in ("steps", "tests", "pages", "counts"):
         ends = f"{found.reached.budget} will probably be reached among the {found.reached.phase}, before the first step"
         yield f"{ends}: raise it, or begin with fewer seeds (most under [seeds])."
     above = plan.settings.budget.confirm_above

@@ -382,6 +382,10 @@ def test_the_client_searches_within_times_page_by_page_and_finds_version_2_only_
         newer = paged(
             client.app.bsky.feed.search_posts_v2, "posts", query="rust", all_time=True, sort="recent", limit=20
         )
+        others = client.app.bsky.feed.search_posts_v2(
+            {"query": "*", "all_time": True, "sort": "recent", "limit": 100, "exclude_authors": [sky.did("ann")]}
+        )
+        answers = client.app.bsky.feed.search_posts_v2({"query": "*", "all_time": True, "replies_only": True})
         with pytest.raises(BadRequestError) as refused:
             other.app.bsky.feed.search_posts_v2({"query": "rust"})
         client.request.close()
@@ -389,5 +393,9 @@ def test_the_client_searches_within_times_page_by_page_and_finds_version_2_only_
     times = [second(post.record.created_at) for post in found]
     wanted = [row.at for row in reversed(ROWS) if "rust" in row.text and second(since) <= row.at < second(until)]
     assert times == wanted
-    assert len(later) == len(newer) == 40
+    assert (len(later), len(newer)) == (40, 57), "no bound is documented for cursors of version 2"
+    own = [row for row in reversed(ROWS) if not row.text.startswith("RT")]
+    assert [post.record.text for post in others.posts] == [row.text for row in own if row.author.lower() != "ann"]
+    assert others.hits_total == len(others.posts)
+    assert [post.record.text for post in answers.posts] == [row.text for row in own if row.answers is not None]
     assert refused.value.response.content.message == "Search v2 is not enabled"

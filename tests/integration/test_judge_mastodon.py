@@ -223,6 +223,16 @@ def test_it_searches_statuses_and_accounts(client):
     assert [account.acct for account in client.search_v2("b").accounts] == ["bob@b.example"]
 
 
+def test_it_searches_statuses_of_a_span_of_time(client):
+    begin, end = (datetime.fromtimestamp(START + 60 * number, UTC) for number in (50, 55))
+    times = f'after:"{begin:%Y-%m-%dT%H:%M:%SZ}" before:"{end:%Y-%m-%dT%H:%M:%SZ}"'
+    found = client.search_v2(f"pumpkin {times}", result_type="statuses", limit=20).statuses
+    assert [read(status, client) for status in found] == expected(
+        lambda number, row: row[1].startswith("pumpkin") and 50 < number < 55
+    )
+    assert len(found) == 4
+
+
 def test_it_reads_who_follows_whom(client):
     bob = client.account_lookup("bob@b.example").id
     told = client.fetch_remaining(client.account_following(bob, limit=1))

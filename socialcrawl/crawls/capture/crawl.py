@@ -2,8 +2,9 @@
 
 A pick of act "slice" asks for the posts of a query in a span of time, which `Pick.since` holds. A slice that has more
 pages than a pick may read is complete from `Outcome.mark` on; what is older becomes new slices. So what is known to be
-complete is the union of what was read, whenever the campaign ends. `choose` changes nothing; `absorb` and `fold` are
-the only methods that do.
+complete is the union of what was read, whenever the campaign ends. Where posts are counted first
+(`CaptureRules.counts`), a pick of act "count" comes before them for each query, and its outcome says where the span is
+cut. `choose` changes nothing; `absorb` and `fold` are the only methods that do.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,6 +13,7 @@ from heapq import nsmallest
 from math import inf
 from typing import NamedTuple
 
+from socialcrawl.crawls.capture.counted import CountedQueries
 from socialcrawl.crawls.capture.live import LiveProgress
 from socialcrawl.crawls.capture.rules import LAG, ROUNDING, CaptureRules
 from socialcrawl.crawls.capture.slices import (
@@ -80,6 +82,7 @@ class Capture:
         read: what was read, in order.
         failed: slices that cannot be read, with the reason.
         live: how far the stream of new posts was read.
+        counted: the counts of each query's posts; None: nobody counts them.
         seeds: none; seed_relevance: 0.
     """
 
@@ -93,6 +96,7 @@ class Capture:
         self.read: list[ReadSpan] = []
         self.failed: list[tuple[TimeSlice, Unavailable]] = []
         self.live = LiveProgress(rules)
+        self.counted = CountedQueries(rules, self.queries) if rules.counts else None
         self._order = SliceOrder(rules, seed, 0)
         self._reached: dict[Node, ReadSpan] = {}  # by query, what was read up to the latest moment
 
@@ -104,15 +108,17 @@ class Capture:
 
     @property
     def parts(self) -> int:
-        """Into how many parts the span that it began with is cut."""
-        return 0 if self.until is None else count_parts(self.rules, self.until)
+        """Into how many parts the span that it began with is cut; where posts are counted, that of all queries."""
+        if self.until is None:
+            return 0
+        return count_parts(self.rules, self.until) if self.counted is None else self.counted.parts
 
     @property
     def share(self) -> float:
         """Which share of the time of all queries is complete, of the span that it began with: 0 to 1."""
         if self.until is None:
             return 0.0
-        known = [*self.pending.values(), *(one for one, _ in self.failed)]
+        known = [*self.list_left(), *(one for one, _ in self.failed)]
         left = sum(one.end - one.begin for one in known if one.end <= self.until)
         return max(0.0, 1.0 - left / ((self.until - self.rules.begin) * len(self.queries)))
 
@@ -128,6 +134,9 @@ class Capture:
             until = self.rules.find_end(now)
             if until <= self.rules.begin:
                 return Wait(self.rules.begin + LAG + ROUNDING, "the span of time of the capture has not begun")
+        if self.counted is not None and self.counted.left:
+            return self.counted.choose(size, self.picks, until)
+        if self.until is None:
             pending = plan_slices(self.rules, self.queries, until)
             order = SliceOrder(self.rules, self.seed, count_parts(self.rules, until))
         elif self.rules.live:
@@ -162,11 +171,19 @@ class Capture:
                 self._take(pick, outcome)
             elif pick.act == Act.LIVE:
                 self._take_live(pick, outcome)
+            elif pick.act == Act.COUNT and self.counted is not None:
+                self._take_counts(self.counted, pick, outcome)
 
     def fold(self, history: History) -> None:
         """Absorb every finished batch."""
         for batch, outcomes in skip_known(history, self.picks):
             self.absorb(batch, outcomes)
+
+    def list_left(self) -> list[TimeSlice]:
+        """Return what is still to be read: slices, and the whole spans of queries whose posts are to be counted."""
+        counting = self.counted.left if self.counted is not None else ()
+        whole = (TimeSlice(query, self.rules.begin, self.until or self.rules.begin) for query in counting)
+        return [*self.pending.values(), *whole]
 
     def is_timed(self, now: float) -> bool:
         """Return whether the next choice depends on the time."""
@@ -175,7 +192,8 @@ class Capture:
             return (
                 begins or self.live.retry_at is not None or any(one.part >= self.parts for one in self.pending.values())
             )
-        return begins or (self.until is not None and not self.pending)
+        counting = self.counted is not None and bool(self.counted.left)
+        return begins or (self.until is not None and not self.pending and not counting)
 
     def note_open(self, pick: Pick, posts: int, oldest: float) -> None:
         """Count what came of a slice that is being read, for a report: it is complete from a second on.
@@ -273,6 +291,12 @@ class Capture:
             self._note_reached(read)
             if outcome.mark:
                 self.pending.update((one.key, one) for one in cut_rest(found, oldest, outcome.posts))
+
+    def _take_counts(self, counted: CountedQueries, pick: Pick, outcome: Outcome) -> None:
+        self.until = pick.x[0]
+        self.pending.update((one.key, one) for one in counted.take(pick, outcome))
+        if not counted.left:
+            self._order = SliceOrder(self.rules, self.seed, counted.parts)
 
     def _note_reached(self, read: ReadSpan) -> None:
         before = self._reached.get(read.whole.query)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.base import CrawlKind, Mark, Progress, ReportRequest, Width, no_mark, one_each
 from socialcrawl.crawls.capture.crawl import COLUMNS, Capture
+from socialcrawl.crawls.capture.rules import EVEN
 from socialcrawl.crawls.capture.slices import count_parts
 from socialcrawl.crawls.facts import CAPTURE
 from socialcrawl.crawls.seeds import Seeds
@@ -66,7 +67,17 @@ leave out what the platform does not index, such as deleted posts and posts of p
     def plan_slices(self, settings: Settings) -> SlicePlan:
         """See `CrawlKind.plan_slices`."""
         capture = settings.capture
-        return SlicePlan(capture.pages, capture.archive, capture.authors, capture.span[0], capture.live)
+        counted = 0 if not capture.counts else capture.parts if capture.order == EVEN else 1
+        return SlicePlan(
+            capture.pages,
+            capture.archive,
+            capture.authors,
+            capture.span[0],
+            counted,
+            capture.search,
+            capture.full_text,
+            capture.live,
+        )
 
     def describe(self, settings: Settings) -> str:
         """See `CrawlKind.describe`."""
@@ -78,9 +89,10 @@ leave out what the platform does not index, such as deleted posts and posts of p
     def count(self, settings: Settings, platform: Platform) -> Mapping[str, Any]:
         """See `CrawlKind.count`."""
         capture, rules = settings.capture, settings.capture.make_rules()
+        parts = capture.parts if rules.end is None else count_parts(rules, rules.end)
         return {
             "captures": True,
-            "parts": capture.parts if rules.end is None else count_parts(rules, rules.end),
+            "parts": self.plan_slices(settings).counted or parts,
             "endless": capture.ongoing or capture.live,
             "steps": 0,
             "most_found": 0,

@@ -56,6 +56,19 @@ class StreamCoverage:
 
 
 @dataclass(frozen=True, slots=True)
+class CountedPosts:
+    """What the platform counted before posts were read: before deleted and protected ones were removed.
+
+    Attributes:
+        complete: the posts in what is complete.
+        left: those in what is still to be read, about.
+    """
+
+    complete: int
+    left: int
+
+
+@dataclass(frozen=True, slots=True)
 class CaptureReport:
     """What a capture has read.
 
@@ -68,6 +81,7 @@ class CaptureReport:
         posts: how many posts were returned; one that matches two queries counts twice.
         total: how many the whole span has, where that can be estimated.
         stream: what of the live stream was read; None: none was.
+        counted: how many posts the platform counted; None: it did not count those of every query.
     """
 
     span: str | None
@@ -78,6 +92,7 @@ class CaptureReport:
     posts: int
     total: VolumeEstimate | None
     stream: StreamCoverage | None = None
+    counted: CountedPosts | None = None
 
 
 def report_capture(traces: CampaignTraces, campaign: StoredCampaign) -> CaptureReport:
@@ -104,6 +119,7 @@ def report_capture(traces: CampaignTraces, campaign: StoredCampaign) -> CaptureR
         sum(one.posts for one in coverage) + crawl.live.posts,
         estimate_total(crawl) if begun and crawl.rules.order == EVEN else None,
         _read_stream(crawl),
+        _count_posts(crawl),
     )
 
 
@@ -120,7 +136,7 @@ def merge_spans(spans: Iterable[Span]) -> list[Span]:
 
 def estimate_total(crawl: Capture) -> VolumeEstimate | None:
     """Return how many posts the span has that it began with; None where that cannot be told."""
-    if crawl.failed:
+    if crawl.failed or crawl.counted is not None:  # parts of equal volume were not measured, and their counts tell more
         return None
     parts, queries = crawl.parts, len(crawl.queries)
     posts, read, left = np.zeros(parts), np.zeros(parts), np.zeros(parts)
@@ -149,7 +165,7 @@ def _read_stream(crawl: Capture) -> StreamCoverage | None:
 
 def _read_coverage(crawl: Capture, query: Node, text: str) -> QueryCoverage:
     read = [one for one in crawl.read if one.whole.query == query]
-    left = [(one.begin, one.end) for one in crawl.pending.values() if one.query == query]
+    left = [(one.begin, one.end) for one in crawl.list_left() if one.query == query and one.begin < one.end]
     failed: dict[str, list[Span]] = {}
     for one, why in crawl.failed:
         if one.query == query:
@@ -161,3 +177,17 @@ def _read_coverage(crawl: Capture, query: Node, text: str) -> QueryCoverage:
         sorted((write_span(*span), why) for why, spans in failed.items() for span in merge_spans(spans)),
         sum(one.posts for one in read),
     )
+
+
+def _count_posts(crawl: Capture) -> CountedPosts | None:
+    """Return how many posts of the span that it began with were counted; None where some were not."""
+    counted = crawl.counted
+    if counted is None or not crawl.queries or counted.counts.keys() != {*crawl.queries}:
+        return None
+    read = sum(
+        counted.count(query, *span)
+        for query in crawl.queries
+        for span in merge_spans((one.begin, one.end) for one in crawl.read if one.whole.query == query)
+    )
+    left = sum(counted.count(one.query, one.begin, one.end) for one in crawl.pending.values())
+    return CountedPosts(round(read), round(left))

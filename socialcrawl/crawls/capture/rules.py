@@ -25,6 +25,7 @@ class CaptureRules:
         margin: seconds by which a search for new posts overlaps with what was read.
         live: whether new posts are read from the platform's stream.
         segment: seconds of the stream that are stored together.
+        counts: whether the platform counts the posts of each query first, so that the span is cut by their number.
     """
 
     begin: float
@@ -38,6 +39,7 @@ class CaptureRules:
     margin: float = 120.0
     live: bool = False
     segment: float = 20.0
+    counts: bool = False
 
     def find_end(self, now: float) -> float:
         """Return up to when posts can be found at `now`, as far as they are wanted (Unix seconds)."""

@@ -53,6 +53,21 @@ class CaptureSection(Section):
     authors: bool = Field(
         default=False, description="X: also fetch the authors' profiles, which are billed; else they are known by id"
     )
+    counts: bool = Field(
+        default=USUAL.counts,
+        description="X: count the posts first, for $0.010 per query and 31 days (without archive $0.005 per query), "
+        "and cut the span into slices of as many posts as pages hold",
+    )
+
+    search: Literal["v1", "v2"] = Field(
+        default="v1",
+        description="Bluesky: v1, searchPosts, which every server has; v2, searchPostsV2, where it is enabled",
+    )
+
+    full_text: bool = Field(
+        default=False,
+        description="Mastodon: with a token of your instance, search texts for the keywords that are no #hashtags",
+    )
 
     @model_validator(mode="after")
     def _check_span(self) -> Self:
@@ -89,4 +104,5 @@ class CaptureSection(Section):
             parse_seconds(self.latest),
             live=self.live,
             segment=parse_seconds(self.segment),
+            counts=self.counts,
         )

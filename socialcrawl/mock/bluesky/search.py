@@ -1,6 +1,7 @@
 """Search for posts, over all of the world, newest first: its parameters and the filters that may stand in its query."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, reduce
 from urllib.parse import urlsplit
@@ -10,7 +11,7 @@ import orjson
 from numpy.typing import NDArray
 
 from socialcrawl.lab.post_table import fold_name
-from socialcrawl.mock.bluesky.identifiers import BlueskyNames
+from socialcrawl.mock.bluesky.identifiers import BlueskyNames, parse_record_key
 from socialcrawl.mock.bluesky.parameters import (
     RefusalError,
     check_identifier,
@@ -96,6 +97,8 @@ _FILTERS_V2 = {
     "languages": "lang",
 }  # fmt: skip
 """What searchPosts calls a filter of searchPostsV2."""
+_FLAGS_V2 = ("excludeReplies", "repliesOnly", "hasMedia", "hasVideo")
+_UNSERVED_V2 = ("following", "embeddedAtUris", "excludeEmbeddedAtUris")
 _RECENT = 7 * 86_400.0  # seconds before the newest post that searchPostsV2 reaches without allTime: a guess
 _EVERYTHING = "*"  # a query without words: search cannot be asked without any
 # Outside quotes only: what is quoted is matched first and stays.
@@ -133,6 +136,9 @@ class _Wanted:
         )
 
 
+Flags = Mapping[str, bool]
+
+
 class BlueskySearchEndpoint:
     """The endpoints app.bsky.feed.searchPosts and searchPostsV2.
 
@@ -141,10 +147,18 @@ class BlueskySearchEndpoint:
         names: how accounts are called.
         changes: what became of them.
         depth: how many posts of a search cursors reach.
+        depth_v2: the same of searchPostsV2; None: all, as nothing is documented.
     """
 
-    def __init__(self, world: World, names: BlueskyNames, changes: WorldChanges, depth: int = DEPTH) -> None:
-        self._depth = depth
+    def __init__(
+        self,
+        world: World,
+        names: BlueskyNames,
+        changes: WorldChanges,
+        depth: int = DEPTH,
+        depth_v2: int | None = None,
+    ) -> None:
+        self._depth, self._depth_v2 = depth, len(world.ids) if depth_v2 is None else depth_v2
         self._world, self._names, self._changes = world, names, changes
         self._finder = PostFinder(world)
 
@@ -153,33 +167,50 @@ class BlueskySearchEndpoint:
         q, size = require(asked, "q"), read_limit(asked, 25)
         if (asked.one("sort") or "latest") not in _SORTS:
             raise make_refusal(f"Error: sort must be one of ({'|'.join(_SORTS)})")
-        return self._show_page(asked, views, f"search {q}", self._find_posts(asked, q), size)
+        return self._show_page(asked, views, f"search {q}", self._find_posts(asked, q), size=size, depth=self._depth)
 
     def search_posts_v2(self, asked: MockRequest, views: BlueskyViews) -> MockResponse:
         """Return a page of searchPostsV2: of each filter one value suffices; `recent` is the order in time."""
         q, size = asked.one("query") or "", read_limit(asked, 25)
-        given = {name: [value for key, value in asked.query if key == name] for name in _FILTERS_V2}
-        if not q and not any(given.values()):
-            raise make_refusal("A query or at least one filter is required")
+        flags = {name: _read_flag(asked, name) for name in (*_FLAGS_V2, "allTime")}
+        _check_v2(asked, q, flags)
         if (asked.one("sort") or "top") not in _SORTS_V2:
             raise make_refusal(f"Error: sort must be one of ({'|'.join(_SORTS_V2)})")
         times = [(name, value) for name, value in asked.query if name in ("since", "until")]
         found = self._find_posts(replace(asked, query=times), q)
-        if asked.one("allTime") != "true" and asked.one("since") is None and len(found):
+        if not flags["allTime"] and asked.one("since") is None and len(found):
             created = self._world.created_at
             found = found[created[found] >= float(created.max()) - _RECENT]
-        for name, values in given.items():
-            some = [
-                self._find_posts(replace(asked, query=[(_FILTERS_V2[name], value)]), _EVERYTHING) for value in values
-            ]
-            found = np.intersect1d(found, reduce(np.union1d, some)) if some else found
-        return self._show_page(asked, views, f"search v2 {q}", found, size)
+        for name in _FILTERS_V2:
+            some, others = (self._find_any(asked, name, given) for given in (name, _exclude(name)))
+            found = found if some is None else np.intersect1d(found, some)
+            found = found if others is None else np.setdiff1d(found, others)
+        found = self._keep_answers(asked, found, flags)
+        return self._show_page(asked, views, f"search v2 {q}", found, size=size, depth=self._depth_v2)
+
+    def _find_any(self, asked: MockRequest, name: str, given: str) -> NDArray[np.int64] | None:
+        """Return the posts that have any value of the parameter `given`, a filter as `name` is; None: it is not set."""
+        values = [value for key, value in asked.query if key == given]
+        some = [self._find_posts(replace(asked, query=[(_FILTERS_V2[name], value)]), _EVERYTHING) for value in values]
+        return reduce(np.union1d, some) if some else None
+
+    def _keep_answers(self, asked: MockRequest, found: NDArray[np.int64], flags: Flags) -> NDArray[np.int64]:
+        """Return the posts that are replies, or none, as was wanted; no post of a file has media."""
+        references = self._world.references
+        replies = references.replied_account[found] >= 0
+        if flags["excludeReplies"] or flags["repliesOnly"]:
+            found = found[replies if flags["repliesOnly"] else ~replies]
+        for name, of in (("replyParentUri", references.replied_post), ("threadRootUri", references.conversation)):
+            if (uri := asked.one(name)) is not None:
+                number = parse_record_key(uri.rpartition("/")[2])
+                found = found[[of[post] >= 0 and self._world.ids[of[post]] == number for post in found.tolist()]]
+        return found[:0] if flags["hasMedia"] or flags["hasVideo"] else found
 
     def _show_page(
-        self, asked: MockRequest, views: BlueskyViews, place: str, found: NDArray[np.int64], size: int
+        self, asked: MockRequest, views: BlueskyViews, place: str, found: NDArray[np.int64], *, size: int, depth: int
     ) -> MockResponse:
         """Return a page of the posts at these positions, the last first; cursors reach the first `depth` of them."""
-        part, cursor = cut_page(asked, self._changes, place, size=size, n=min(len(found), self._depth))
+        part, cursor = cut_page(asked, self._changes, place, size=size, n=min(len(found), depth))
         page = found[::-1][part].tolist()
         more = {"hitsTotal": len(found)} if cursor is None else {"cursor": cursor, "hitsTotal": len(found)}
         body = b'{"posts":' + views.posts(page) + b"," + orjson.dumps(more)[1:]
@@ -240,3 +271,27 @@ class BlueskySearchEndpoint:
             actor = f"{actor}.{self._names.domain}"  # the label alone, as people write it
         row = self._names.row(check_identifier(fold_name(actor), name) if not actor.startswith("did:") else actor)
         return -2 if row is None else row
+
+
+def _exclude(name: str) -> str:
+    """Return the parameter of searchPostsV2 that excludes what the parameter `name` includes."""
+    return f"exclude{name[0].upper()}{name[1:]}"
+
+
+def _read_flag(asked: MockRequest, name: str) -> bool:
+    value = asked.one(name)
+    if value not in (None, "true", "false"):
+        raise make_refusal(f"Error: {name} must be a boolean")
+    return value == "true"
+
+
+def _check_v2(asked: MockRequest, q: str, flags: Flags) -> None:
+    """Raise RefusalError for parameters of searchPostsV2 that it does not take together, or that are not served."""
+    names = {name for name, _ in asked.query}
+    if unserved := sorted(names.intersection(_UNSERVED_V2)):
+        raise make_refusal(f"Error: the mock does not serve {unserved[0]}")
+    filters = {*_FILTERS_V2, "replyParentUri", "threadRootUri"}
+    if not q and not names & filters and not flags["hasMedia"] and not flags["hasVideo"]:
+        raise make_refusal("A query or at least one filter is required")
+    if flags["excludeReplies"] and flags["repliesOnly"]:
+        raise make_refusal("excludeReplies and repliesOnly are mutually exclusive")

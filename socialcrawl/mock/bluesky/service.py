@@ -55,7 +55,7 @@ class BlueskyService:
         closed_search: whether search refuses who is not signed in, as the real one often does.
         closed_cursors: whether it refuses cursors to those, as the real one does wherever it is open.
         search_depth: how many posts of a search cursors reach; the rest is left out.
-        search_v2: whether searchPostsV2 is enabled.
+        search_v2: whether searchPostsV2 is enabled; search_v2_depth: how many of its posts cursors reach, None: all.
         handle_domain: the part of every handle behind the username.
         passwords: who may sign in, see `Sessions`.
         access_seconds, refresh_seconds: for how long the tokens of a session hold.
@@ -79,6 +79,7 @@ class BlueskyService:
         closed_cursors: bool = False,
         search_depth: int = DEPTH,
         search_v2: bool = False,
+        search_v2_depth: int | None = None,
         handle_domain: str = DOMAIN,
         passwords: Mapping[str, str] | None = None,
         access_seconds: int = ACCESS_SECONDS,
@@ -105,12 +106,14 @@ class BlueskyService:
         }
         self._closed_cursors, self._search_v2 = closed_cursors, search_v2
         self._jetstream = Jetstream(JetstreamEvents(world, self.names, changes, jetstream_offset), changes, replay)
-        self._handlers = self._methods(world, changes, search_depth)
+        self._handlers = self._methods(world, changes, search_depth, search_v2_depth)
         world.warm()
 
-    def _methods(self, world: World, changes: WorldChanges, depth: int) -> dict[str, tuple[str, Handler]]:
+    def _methods(
+        self, world: World, changes: WorldChanges, depth: int, depth_v2: int | None
+    ) -> dict[str, tuple[str, Handler]]:
         people = ProfileEndpoints(world, self.names, changes)
-        posts = BlueskySearchEndpoint(world, self.names, changes, depth)
+        posts = BlueskySearchEndpoint(world, self.names, changes, depth, depth_v2)
         return {
             "app.bsky.actor.getProfile": ("GET", people.profile),
             "app.bsky.actor.getProfiles": ("GET", people.profiles),

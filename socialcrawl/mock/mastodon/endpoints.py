@@ -1,6 +1,7 @@
 """Endpoints of an instance for accounts, follows, statuses and search, and for the instance itself."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from itertools import islice
 
 import numpy as np
@@ -23,6 +24,7 @@ from socialcrawl.mock.mastodon.responses import (
     parse_whole_number,
     read_size,
 )
+from socialcrawl.mock.mastodon.search import DateError
 from socialcrawl.mock.mastodon.timelines import MOST_STATUSES, STATUSES
 from socialcrawl.mock.service import Guest, MockRequest, MockResponse
 from socialcrawl.system.loopback import is_loopback_host
@@ -54,8 +56,12 @@ class SearchEndpoint:
             return _NO_RESOLVING
         start = abs(parse_whole_number(asked.one("offset") or "0")) if kind else 0
         place = slice(start, start + read_size(asked, STATUSES, MOST_STATUSES))
+        query = _add_bounds(query, asked)
         accounts = self._accounts(query, domain, place) if kind in (None, "accounts") else []
-        statuses = self._statuses(query, domain, place) if signed_in and kind in (None, "statuses") else []
+        try:
+            statuses = self._statuses(query, domain, place) if signed_in and kind in (None, "statuses") else []
+        except DateError as error:
+            return make_refusal(422, f"Invalid date {error}")
         body = b'{"accounts":' + join_array(accounts) + b',"statuses":' + join_array(statuses)
         return make_response(body + b',"hashtags":[],"collections":[]}', len(statuses))
 
@@ -69,6 +75,15 @@ class SearchEndpoint:
         found = town.select_existing(town.finding.with_words(query, domain))
         posts = found[town.changes.visible[found]][::-1][place].tolist()
         return [town.renderer.status(post, domain, signed_in=True) for post in posts]
+
+
+def _add_bounds(query: str, asked: MockRequest) -> str:
+    """Return the query with the bounds that Mastodon makes of ids: the times of these, to the second."""
+    for name, operator in (("min_id", "after"), ("max_id", "before")):
+        if (given := asked.one(name)) is not None:
+            at = datetime.fromtimestamp((parse_whole_number(given) >> 16) // 1000, UTC)
+            query += f' {operator}:"{at:%Y-%m-%dT%H:%M:%SZ}"'
+    return query
 
 
 ACCOUNTS, MOST_ACCOUNTS = 40, 80

@@ -11,7 +11,7 @@ from socialcrawl.mock.mastodon.instances import Instances
 from socialcrawl.mock.mastodon.profiles import NOBODY, Profiles
 from socialcrawl.mock.mastodon.render import StatusRenderer
 from socialcrawl.mock.mastodon.responses import GONE, NO_RECORD
-from socialcrawl.mock.mastodon.search import MastodonSearch
+from socialcrawl.mock.mastodon.search import ON, MastodonSearch
 from socialcrawl.mock.mastodon.status_facts import StatusIds
 from socialcrawl.mock.names import DELETED, HERE, SUSPENDED, Chosen
 from socialcrawl.mock.relations import Follows, find_follows
@@ -74,6 +74,7 @@ def build_town(
     moved: Mapping[str, str] = NOBODY,
     limited: Chosen = 0.0,
     hashtag_feeds: str = PUBLIC,
+    full_text: str = ON,
 ) -> InstanceWorld:
     """Return the instances of a world, see `MastodonService` for the arguments."""
     instances, numbers, follows = Instances(world, home, changes), StatusIds(world), find_follows(world)
@@ -81,7 +82,7 @@ def build_town(
     return InstanceWorld(
         *(world, instances, numbers, follows, profiles),
         renderer=StatusRenderer(world, instances, numbers, profiles, changes),
-        finding=MastodonSearch(world, instances, profiles.is_hidden, numbers.reposts),
+        finding=MastodonSearch(world, instances, profiles.is_hidden, numbers.reposts, full_text),
         changes=changes,
         gone=gone,
         hashtag_feeds=hashtag_feeds,

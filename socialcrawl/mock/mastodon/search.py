@@ -3,8 +3,10 @@
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import islice, takewhile
+from math import inf
 from operator import itemgetter
 
 import numpy as np
@@ -12,9 +14,45 @@ from numpy.typing import NDArray
 
 from socialcrawl.lab.post_table import fold_name
 from socialcrawl.mock.mastodon.instances import Instances
+from socialcrawl.mock.server_settings import FULL_TEXT
 from socialcrawl.mock.world import World
 
 _TERM = re.compile(r'(-?)(?:"([^"]+)"|(\S+))')
+
+
+_DAY = 86_400
+_TIMES = ("after:", "before:", "during:")
+ON, DAYS, SILENT = FULL_TEXT
+
+
+class DateError(ValueError):
+    """A day or time that a search does not understand."""
+
+
+def parse_bounds(word: str, *, days: bool) -> tuple[float, float]:
+    """Return the span (Unix seconds; the end is left out) of `after:`, `before:` or `during:` with a day or a time.
+
+    `after:` leaves out all of the day or second that it names.
+
+    Args:
+        word: the operator and its value.
+        days: whether days alone are understood.
+
+    Raises:
+        DateError: the value is none.
+    """
+    operator, _, value = word.partition(":")
+    value = value.strip('"').upper()
+    try:
+        at = datetime.fromisoformat(value)
+    except ValueError as error:
+        raise DateError(value) from error
+    is_day = len(value) == len("2026-01-01")
+    if days and not is_day:
+        raise DateError(value)
+    begin = (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+    end = begin + (_DAY if is_day else 1)
+    return {"after": (end, inf), "before": (-inf, begin), "during": (begin, end)}[operator]
 
 
 class Term:
@@ -39,11 +77,18 @@ class MastodonSearch:
         instances: where their authors live.
         hidden: whether an account (by row) does not want its posts to be found.
         reposts: bool[n], which posts are reposts.
+        full_text: how texts are searched, one of FULL_TEXT.
     """
 
     def __init__(
-        self, world: World, instances: Instances, hidden: Callable[[int], bool], reposts: NDArray[np.bool_]
+        self,
+        world: World,
+        instances: Instances,
+        hidden: Callable[[int], bool],
+        reposts: NDArray[np.bool_],
+        full_text: str = ON,
     ) -> None:
+        self._full_text = full_text
         self._world, self._instances, self._hidden, self._reposts = world, instances, hidden, reposts
         # What is found is paged through, so it is found once.
         self.with_words = lru_cache(maxsize=256)(self._find_by_words)
@@ -68,21 +113,31 @@ class MastodonSearch:
     def _find_by_words(self, query: str, domain: str) -> NDArray[np.int64]:
         """Return the posts that a search on an instance finds: int64[m], ascending.
 
-        All words, "phrases" and #hashtags must be there, and none behind a minus; `from:name` is the author. Reposts
-        and the posts of those who do not want to be found are left out.
+        All words, "phrases" and #hashtags must be there, and none behind a minus; `from:name` is the author; `after:`,
+        `before:` and `during:` bound when posts were written. Reposts and the posts of those who do not want to be
+        found are left out.
+
+        Raises:
+            DateError: a time is none.
         """
+        begin, end = -inf, inf
         wanted: list[Term] = []
         unwanted: list[Term] = []
         author = None
         for minus, phrase, word in _TERM.findall(fold_name(query)):
-            if word.startswith("from:"):
+            if word.startswith(_TIMES):
+                first, last = parse_bounds(word, days=self._full_text == DAYS)
+                begin, end = max(begin, first), min(end, last)
+            elif word.startswith("from:"):
                 author = self._instances.find(word.removeprefix("from:"), domain)
                 author = -1 if author is None else author
             elif phrase or word.strip("#@"):
                 (unwanted if minus else wanted).append(Term(phrase or word))
-        if not wanted and author is None:
+        if self._full_text == SILENT or (not wanted and author is None and (begin, end) == (-inf, inf)):
             return np.zeros(0, np.int64)
         found = self._select_matching(wanted, unwanted, domain, author)
+        written = self._world.created_at[found]
+        found = found[(written >= begin) & (written < end)]
         return found[[not self._hidden(row) for row in self._world.author[found].tolist()]]
 
     def _select_matching(

@@ -16,6 +16,7 @@ from socialcrawl.mock.mastodon.instance_info import PUBLIC
 from socialcrawl.mock.mastodon.instance_world import build_town
 from socialcrawl.mock.mastodon.profiles import NOBODY
 from socialcrawl.mock.mastodon.responses import BAD_TOKEN, CURSORS, NOBODY_HERE, TOO_MANY
+from socialcrawl.mock.mastodon.search import ON
 from socialcrawl.mock.mastodon.streaming import (
     HEALTH,
     HEARTBEAT,
@@ -51,6 +52,8 @@ class MastodonService:
         hashtag_feeds: who is shown hashtag timelines: "public"; "authenticated" (users); or "disabled" (nobody: users
             are shown empty ones), for posts of the instance's own accounts and of others alike.
         heartbeat: seconds of silence after which an event source says that it is open; None: 15.
+        full_text: how texts are searched: "on"; "days", where `before:` and `after:` take days only; or "silent", where
+            the search finds nothing.
         gone: deleted accounts are refused with 410 instead of 404, as by instances before 3.3.
     """
 
@@ -74,12 +77,20 @@ class MastodonService:
         limited: Chosen = 0.0,
         hashtag_feeds: str = PUBLIC,
         heartbeat: float | None = None,
+        full_text: str = ON,
     ) -> None:
         self._limits = ((limit, window), (paged_limit, paged_window))
         self._tokens = tokens
         hidden = {"noindex": noindex, "nobot": nobot, "limited": limited}
         town = build_town(
-            world, home, changes or WorldChanges(world), **hidden, moved=moved, gone=gone, hashtag_feeds=hashtag_feeds
+            world,
+            home,
+            changes or WorldChanges(world),
+            **hidden,
+            moved=moved,
+            gone=gone,
+            hashtag_feeds=hashtag_feeds,
+            full_text=full_text,
         )
         self._instances = town.instances
         rooms = (

@@ -35,3 +35,15 @@ def make_search_parameters(query: str) -> Mapping[str, str]:
         is_page = parts.path.strip("/") or parts.query
         return {"query": EVERYTHING} | ({"url": query} if is_page else {"domain": parts.hostname or ""})
     return {"query": query}
+
+
+def make_search_v2_parameters(query: str) -> Mapping[str, str]:
+    """Return the parameters that the second search is made with: filters need no words beside them.
+
+    `allTime` asks for all posts, not only recent ones, and the order is that of time: unset, it is a ranking.
+    """
+    names = {"tag": "hashtags", "url": "urls", "domain": "domains"}
+    first = make_search_parameters(query)
+    if first.keys() != {"query"}:
+        first = {names.get(name, name): value for name, value in first.items() if name != "query"}
+    return {**first, "sort": "recent", "allTime": "true"}

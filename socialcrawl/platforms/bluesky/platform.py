@@ -14,9 +14,9 @@ from socialcrawl.platforms.base import PUBLIC, Keys, Platform, Template, Terms, 
 from socialcrawl.platforms.bluesky.entities import ENTITIES
 from socialcrawl.platforms.bluesky.opt_outs import LOOK_UP
 from socialcrawl.platforms.bluesky.post_mentions import is_did, is_handle, parse_page_address
-from socialcrawl.platforms.bluesky.source import FEED, FOLLOWS, LIST, PROFILES, SEARCH, BlueskySource
+from socialcrawl.platforms.bluesky.source import FEED, FOLLOWS, LIST, PROFILES, SEARCH, SEARCH_V2, BlueskySource
 from socialcrawl.platforms.facts import BLUESKY
-from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan
+from socialcrawl.platforms.slice_reading import BY_DEFAULT, V2, SlicePlan
 from socialcrawl.system.loopback import is_loopback
 
 if TYPE_CHECKING:
@@ -75,11 +75,17 @@ class BlueskyPlatform(Platform):
 
     def check_slices(self, settings: Settings, slices: SlicePlan) -> None:
         """See `Platform.check_slices`: all are tried, as the search is not always closed to who has not signed in."""
+        del settings
+        self.check_slice_keys(slices, "search")
 
     def list_slice_queries(self, settings: Settings, topic: Topic, slices: SlicePlan) -> list[str]:
         """See `Platform.list_slice_queries`: one for each keyword; members of lists have written no posts."""
         del settings, slices
         return _list_terms(topic)
+
+    def get_slice_endpoint(self, slices: SlicePlan) -> str:
+        """See `Platform.get_slice_endpoint`."""
+        return SEARCH_V2 if slices.search == V2 else SEARCH
 
     def check_settings(self, settings: Settings, base: str) -> None:
         """See `Platform.check_settings`."""

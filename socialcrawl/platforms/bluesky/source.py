@@ -28,21 +28,22 @@ from socialcrawl.engine.protocols import Batch, Conversation
 from socialcrawl.engine.stream_places import parse_part, parse_turn
 from socialcrawl.engine.time_spans import parse_span
 from socialcrawl.graph.liveness import Activity
-from socialcrawl.platforms.bluesky.entities import make_search_parameters
+from socialcrawl.platforms.bluesky.entities import make_search_parameters, make_search_v2_parameters
 from socialcrawl.platforms.bluesky.opt_outs import EACH, LOOK_UP, look_up_account, select_willing
 from socialcrawl.platforms.bluesky.parse import format_stamp
 from socialcrawl.platforms.bluesky.post_mentions import is_did, is_handle
-from socialcrawl.platforms.bluesky.slice_pages import SlicePages, join_marks
 from socialcrawl.platforms.live_reading import make_live_outcome
 from socialcrawl.platforms.look_ups import explain_missing, list_mentioners, look_up
 from socialcrawl.platforms.node_reading import Reading
-from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan, read_slice
+from socialcrawl.platforms.slice_pages import SlicePages, join_marks
+from socialcrawl.platforms.slice_reading import BY_DEFAULT, V2, SlicePlan, read_slice
 from socialcrawl.ratelimit.policy import Policy
 
 PROFILES = "/xrpc/app.bsky.actor.getProfiles"
 ACTORS = "/xrpc/app.bsky.actor.searchActors"
 FEED = "/xrpc/app.bsky.feed.getAuthorFeed"
-SEARCH = "/xrpc/app.bsky.feed.searchPosts"
+SEARCH, SEARCH_V2 = "/xrpc/app.bsky.feed.searchPosts", "/xrpc/app.bsky.feed.searchPostsV2"
+SEARCHES = (SEARCH, SEARCH_V2)
 FOLLOWS = "/xrpc/app.bsky.graph.getFollows"
 MEMBERS = "/xrpc/app.bsky.graph.getList"
 RESOLVE = "/xrpc/com.atproto.identity.resolveHandle"
@@ -172,14 +173,15 @@ class BlueskySource:
 
     def _read_slice(self, pick: Pick) -> Conversation:
         begin, end = parse_span(pick.since)
-        size = self.policy.get_endpoint(SEARCH).page
-        pages, most = SlicePages(pick.node, begin, end, size), self.policy.compute_most(SEARCH, size)
-        asked = make_search_parameters(self.queries[-1 - pick.node])
-        asked = {**asked, "sort": "latest", "since": _format_stamp(begin), "oldest": "post", "limit": str(size)}
+        query, endpoint = self.queries[-1 - pick.node], SEARCH if self.slices.search != V2 else SEARCH_V2
+        size = self.policy.get_endpoint(endpoint).page
+        pages, most = SlicePages(pick.node, begin, end, size), self.policy.compute_most(endpoint, size)
+        asked = make_search_v2_parameters(query) if endpoint == SEARCH_V2 else make_search_parameters(query)
+        asked = {"sort": "latest", **asked, "since": _format_stamp(begin), "oldest": "post", "limit": str(size)}
 
         def ask(part: int, cursor: str | None) -> Request:
             params = {**asked, "until": _format_stamp(pages.until)} | ({"cursor": cursor} if cursor else {})
-            return Request((pick.n, part), SEARCH, params, size, most)
+            return Request((pick.n, part), endpoint, params, size, most)
 
         def read(request: Request) -> Generator[Request, Reply, Reply]:
             return pages.place((yield from self._read_page(request)))
@@ -281,7 +283,7 @@ class BlueskySource:
 
     def _read_page(self, asked: Request) -> Generator[Request, Reply, Reply]:
         """Return the reply to the request for a page, with what those have written who do not mind."""
-        if not self.opt_outs or asked.endpoint not in (SEARCH, FEED, STREAM):
+        if not self.opt_outs or asked.endpoint not in (*SEARCHES, FEED, STREAM):
             return (yield asked)
         return (yield from (self._read_feed(asked) if asked.endpoint == FEED else self._read_search(asked)))
 

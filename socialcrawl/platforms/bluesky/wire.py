@@ -1,5 +1,6 @@
 """The wire to Bluesky. It sends, parses and classifies; it never raises and never waits."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,7 +15,18 @@ from socialcrawl.platforms.bluesky.jetstream import make_connect, name_post
 from socialcrawl.platforms.bluesky.opt_outs import shows_opted_out
 from socialcrawl.platforms.bluesky.parse import Json
 from socialcrawl.platforms.bluesky.session import Session
-from socialcrawl.platforms.bluesky.source import ACTORS, FEED, FOLLOWS, MEMBERS, PROFILES, RESOLVE, SEARCH, STREAM
+from socialcrawl.platforms.bluesky.source import (
+    ACTORS,
+    FEED,
+    FOLLOWS,
+    MEMBERS,
+    PROFILES,
+    RESOLVE,
+    SEARCH,
+    SEARCH_V2,
+    SEARCHES,
+    STREAM,
+)
 from socialcrawl.platforms.headers import parse_date, parse_pause
 from socialcrawl.platforms.http_client import HttpAnswer, HttpClient, bound_memory
 from socialcrawl.platforms.json_reader import decode_json, name_empty, parse_moment
@@ -25,6 +37,11 @@ from socialcrawl.system.secret import redact
 CALLED = {"id": "actor", "ids": "actors", "usernames": "actors", "username": "handle", "query": "q"}
 BOUNDS = ("since", "after", "latest")  # feeds cannot be bounded: they say where reading ends, and what is kept
 OURS = ("opt_outs", "show", "exists", "oldest")  # parameters that no server is asked for
+NOT_ENABLED = re.compile(r"not enabled|MethodNotImplemented|XRPCNotSupported")
+NO_V2 = (
+    'this server has not enabled searchPostsV2: set search = "v1" under [capture] and continue with '
+    "`socialcrawl run --change`"
+)
 CLOSED = (
     "searchPosts is closed to callers who have not signed in: name seeds by handle, list or file ([seeds] usernames, "
     "lists, file), or sign in with an app password"
@@ -126,7 +143,7 @@ class BlueskyWire:
         kind, why = classify.classify(came.status, body, known, came.at if date is None else date, signed=signed)
         # The 403 of a closed search is a page without JSON; a 401 that is one comes from somewhere in between.
         closed = came.status == 403 or (came.status == 401 and classify.parse_error(body)[0])
-        if not self.sessions and request.endpoint in (SEARCH, ACTORS) and closed:
+        if not self.sessions and request.endpoint in (*SEARCHES, ACTORS) and closed:
             kind, why = ReplyKind.MISSING, CLOSED
         elif (
             kind != ReplyKind.OK
@@ -134,6 +151,8 @@ class BlueskyWire:
             and classify.explain_missing(came.status, body, by_id="id" in request.params)
         ):
             kind, why = ReplyKind.MISSING, ": ".join(part for part in classify.parse_error(body) if part)
+        if request.endpoint == SEARCH_V2 and kind == ReplyKind.INVALID and NOT_ENABLED.search(why):
+            why = NO_V2
         received = came.make_archived() if self.whole else None
         why, after = redact(name_empty(why, came.body)), parse_pause(came.status, came.headers, date or came.at)
         reply = Reply(kind, came.at, status=came.status, date=date, limits=known, why=why, received=received)
@@ -158,6 +177,7 @@ class BlueskyWire:
         readers: Mapping[str, Callable[[], Page]] = {
             FEED: lambda: self._parse_feed(asked, body),
             SEARCH: lambda: self._parse_marked(asked, body),
+            SEARCH_V2: lambda: self._parse_marked(asked, body),
             PROFILES: lambda: parse.parse_profiles(
                 body, _name_parameters(asked), heeded=heeded, blocked="exists" in asked
             ),
@@ -192,14 +212,15 @@ class BlueskyWire:
 def make_address(base: str, request: Request) -> str:
     """Return the address of a request: its parameters as Bluesky calls them, one for each account of a list."""
     given = {name: value for name, value in request.params.items() if name not in OURS}
-    if request.endpoint in (SEARCH, FEED):
+    if request.endpoint in (*SEARCHES, FEED):
         given.pop("ids", None)  # whose posts are wanted of those that are shown
     if request.endpoint == FEED:
         given = {name: value for name, value in given.items() if name not in BOUNDS}
     elif request.endpoint == SEARCH and "id" in given:  # whatever the text, as long as it mentions the account
         given = {"q": EVERYTHING, "mentions": given.pop("id"), **given}
+    called = {**CALLED, "query": "query"} if request.endpoint == SEARCH_V2 else CALLED
     pairs = [
-        (CALLED.get(name, name), part)
+        (called.get(name, name), part)
         for name, value in given.items()
         for part in (value.split(",") if name in ("ids", "usernames") else [value])
     ]
@@ -222,7 +243,7 @@ def _heeds_profiles(request: Request) -> bool:
 
 def _must_spare(request: Request, page: Page, body: Json, *, heeded: bool) -> bool:
     """Return whether an answer has what must not be kept: an account that opted out, or may have, or posts left out."""
-    if request.endpoint == SEARCH and len(page.posts) < len(body["posts"]):
+    if request.endpoint in SEARCHES and len(page.posts) < len(body["posts"]):
         return True
     if request.endpoint == FEED and heeded:
         reposted = {one.id for one in parse.parse_reposts(body, request.params["id"]).answered}
@@ -251,7 +272,7 @@ def _is_about_account(request: Request) -> bool:
 def _make_missing_page(request: Request, status: int, body: Any) -> Page:
     """Return the page that says why the account that was asked for is not there; empty where none was."""
     given = request.params
-    if request.endpoint == SEARCH or ("id" not in given and "username" not in given):
+    if request.endpoint in SEARCHES or ("id" not in given and "username" not in given):
         return Page()  # a closed search says nothing of the account that others mention
     who = Who(given.get("id"), given.get("username"))
     return Page(missing=[(who, classify.explain_missing(status, body, by_id="id" in given) or Reason.UNKNOWN)])

@@ -82,6 +82,11 @@ OTHER_IDS = (
     "the ids of this server's posts do not tell their time as Mastodon's do, so its hashtag timelines cannot be read "
     "by time: set base_url to a Mastodon instance"
 )
+SILENT = (
+    "this instance finds no posts, whatever is searched: its full-text search is off or in trouble, which it does not "
+    "say. Run again later, or begin a new campaign without full_text under [capture]"
+)
+UNHEEDED = "this instance searches without regard to before: and after:, so that full_text under [capture] is of no use"
 TURNED_OFF = "this instance has turned its hashtag timelines off: set base_url to another instance"
 
 
@@ -101,6 +106,16 @@ def find_id_times(given: Sequence[Json]) -> list[float]:
     if apart and all(apart):
         raise UnreadableSlicesError(OTHER_IDS)
     return times
+
+
+def check_search(found: Any) -> None:
+    """Check that an instance finds posts at all, by a search that every post answers.
+
+    Raises:
+        UnreadableSlicesError: it finds none.
+    """
+    if not expect_objects(found):
+        raise UnreadableSlicesError(SILENT)
 
 
 def check_feeds(instance: Any) -> None:
@@ -274,6 +289,22 @@ class PageParser:
         oldest = min((at for at in times if at >= begin), default=None)
         page = self.parse_found(within)
         return replace(page, mark="" if oldest is None else format_time(oldest)), len(within) < len(given)
+
+    def parse_text_slice(self, body: Any, begin: float, end: float) -> Page:
+        """Return a page of a search for the posts that were written in a span of time (Unix seconds).
+
+        Searches are in the order of ids. A post that is on a later page has a smaller id, so it was written before the
+        time of the smallest id here, which is the mark: an id tells when a post was written or, later, when it came.
+
+        Raises:
+            UnreadableSlicesError: the server's ids tell no time, or its search heeds none.
+        """
+        given = expect_objects(body)
+        times, written = find_id_times(given), [parse_unix_time(one.get("created_at")) for one in given]
+        if any(at is not None and not begin - LATE <= at < end + LATE for at in written):
+            raise UnreadableSlicesError(UNHEEDED)
+        within = [one for one, at in zip(given, written, strict=True) if at is not None and begin <= at < end]
+        return replace(self.parse_found(within), mark=format_time(min(times)) if times else "")
 
     def parse_follows(self, body: Any) -> Page:
         """Return a page of those whom an account follows, with the profiles of those who do not mind."""

@@ -15,10 +15,12 @@ from socialcrawl.platforms.base import PUBLIC, Keys, Platform, Template, Terms, 
 from socialcrawl.platforms.facts import MASTODON
 from socialcrawl.platforms.mastodon import account_names as naming
 from socialcrawl.platforms.mastodon.entities import ENTITIES
+from socialcrawl.platforms.mastodon.full_text import list_text_queries
 from socialcrawl.platforms.mastodon.source import (
     FOLLOWING,
     LOOK_UP,
     PAGED_TAG,
+    SEARCH,
     STATUSES,
     TAG,
     MastodonSource,
@@ -87,11 +89,22 @@ class MastodonPlatform(Platform):
         return [word for word in dict.fromkeys(words) if word and (settings.source.variable or not is_plain(word))]
 
     def check_slices(self, settings: Settings, slices: SlicePlan) -> None:
-        """See `Platform.check_slices`: ids tell the time since Mastodon 2.0."""
+        """See `Platform.check_slices`: ids tell the time since Mastodon 2.0, and search and streams take a token."""
+        self.check_slice_keys(slices, "full_text")
         if slices.live and not settings.source.variable:
             raise SettingsError(
                 "Mastodon streams to its users only: name the environment variable that holds your token under "
                 "[source] token_env, or write ongoing = true under [capture] instead of live = true."
+            )
+        if slices.live and slices.full_text:
+            raise SettingsError(
+                "Mastodon streams hashtags only, so texts cannot be searched besides: remove live or full_text under "
+                "[capture], or write ongoing = true instead of live = true."
+            )
+        if slices.full_text and not settings.source.variable:
+            raise SettingsError(
+                "[capture] full_text = true takes a token of your instance, whose search shows posts to its own people "
+                "only: set token_env under [source] to a token with the scope read, or remove full_text."
             )
         if slices.begin is not None and slices.begin < TIMED:
             raise SettingsError(
@@ -100,22 +113,26 @@ class MastodonPlatform(Platform):
             )
 
     def list_slice_queries(self, settings: Settings, topic: Topic, slices: SlicePlan) -> list[str]:
-        """See `Platform.list_slice_queries`: a hashtag timeline for each keyword that is a hashtag or can be one."""
-        del settings, slices
-        words = (" ".join(word.rstrip("*").split()) for word in topic.keywords)
+        """See `Platform.list_slice_queries`: a hashtag timeline for each keyword that is a hashtag or can be one.
+
+        With `full_text` only what is written as a hashtag is one, and the other keywords are searched.
+        """
+        del settings
+        words = [" ".join(word.rstrip("*").split()) for word in topic.keywords]
+        if slices.full_text:
+            return list_text_queries(words)
         tags = {fold(tag): tag for word in words if (tag := find_captured(word))}
         if not tags:
             raise SettingsError(
                 'On Mastodon kind = "capture" reads hashtag timelines, and no keyword is a hashtag: write keywords as '
-                '"#tag" under [topic]. Full-text search is not used, because instances leave posts out of it without '
-                "saying so."
+                '"#tag" under [topic]; or set full_text = true under [capture], with a token of your instance, to '
+                "search what authors let be searched."
             )
         return list(tags.values())
 
     def get_slice_endpoint(self, slices: SlicePlan) -> str:
-        """See `Platform.get_slice_endpoint`: every page has a bound of ids, and is counted as a later page."""
-        del slices
-        return PAGED_TAG
+        """See `Platform.get_slice_endpoint`: every page of a hashtag has a bound of ids, and counts as a later page."""
+        return SEARCH if slices.full_text else PAGED_TAG
 
     def check_settings(self, settings: Settings, base: str) -> None:
         """See `Platform.check_settings`: who is asked has to know whom to write to."""

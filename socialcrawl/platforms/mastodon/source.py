@@ -27,6 +27,7 @@ from socialcrawl.platforms.live_reading import make_live_outcome
 from socialcrawl.platforms.marks import Snowflakes
 from socialcrawl.platforms.mastodon import account_names
 from socialcrawl.platforms.mastodon.entities import ENTITIES
+from socialcrawl.platforms.mastodon.full_text import TextSearch
 from socialcrawl.platforms.node_reading import ProbeReading, Reading
 from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan, read_slice
 from socialcrawl.platforms.unreachable_hosts import DOWN
@@ -158,6 +159,9 @@ class MastodonSource:
         return {pick.n: reading.make_search_outcome()}
 
     def _read_slice(self, pick: Pick) -> Conversation:
+        if self.slices.full_text and not self.queries[-1 - pick.node].startswith("#"):
+            search = TextSearch(self.home + SEARCH, self.policy, self.queries[-1 - pick.node], self._care)
+            return {pick.n: (yield from search.read_slice(pick, self.slices.pages))}
         _, end = parse_span(pick.since)
         endpoint, tag = self.home + PAGED_TAG, find_hashtag(self.queries[-1 - pick.node])
         size = self.policy.get_endpoint(endpoint).page

@@ -16,7 +16,13 @@ from socialcrawl.platforms.http_client import HttpAnswer, HttpClient, bound_memo
 from socialcrawl.platforms.json_reader import Json, decode_json, name_empty, parse_unix_time
 from socialcrawl.platforms.mastodon import account_names, classify
 from socialcrawl.platforms.mastodon.instance_rules import read_about
-from socialcrawl.platforms.mastodon.parse import PageParser, UnreadableSlicesError, check_feeds, find_uri
+from socialcrawl.platforms.mastodon.parse import (
+    PageParser,
+    UnreadableSlicesError,
+    check_feeds,
+    check_search,
+    find_uri,
+)
 from socialcrawl.platforms.mastodon.profiles import shows_opted_out
 from socialcrawl.platforms.mastodon.source import FOLLOWING, INSTANCE, LOOK_UP, NO_INSTANCE, SEARCH, STATUSES, STREAM
 from socialcrawl.platforms.mastodon.streaming import make_connect
@@ -29,6 +35,7 @@ from socialcrawl.system.secret import conceal, redact
 OURS = (
     "acct",
     "begin",
+    "control",
     "end",
     "opt_outs",
     "probe",
@@ -171,6 +178,8 @@ class MastodonWire:
         bare = Reply(sense.kind, came.at, None, None, 0, came.status, at, known, why, kept, after)
         if sense.missing == NO_INSTANCE and path in (LOOK_UP, STATUSES):
             return replace(bare, rows=Page(), cursor=NO_INSTANCE)
+        if sense.kind == ReplyKind.INVALID and path == SEARCH and "span" in request.params:
+            return replace(bare, why=f"{why}: full_text under [capture] needs Mastodon 4.3.2 or later")
         if sense.kind == ReplyKind.MISSING and "span" in request.params:  # another slice is not shown either
             return replace(bare, kind=ReplyKind.INVALID)
         if sense.kind == ReplyKind.MISSING:
@@ -203,6 +212,12 @@ class MastodonWire:
         if path == INSTANCE:
             check_feeds(body)
             return Page(), None
+        if path == SEARCH and "control" in params:
+            check_search(body["statuses"])
+            return Page(), None
+        if path == SEARCH and "span" in params:
+            page = reader.parse_text_slice(body["statuses"], *parse_span(params["span"]))
+            return page, str(int(params.get("offset", "0")) + int(params["limit"])) if body["statuses"] else None
         if path == SEARCH:
             return reader.parse_found(body["statuses"]), _find_offset(params, len(body["statuses"]))
         next_page = find_next_page(came.headers.get("link"))

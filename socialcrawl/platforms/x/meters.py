@@ -6,10 +6,11 @@ from datetime import date
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from socialcrawl.engine.model import LARGEST, Grant, Reply, Request
+from socialcrawl.engine.model import Grant, Reply, Request
 from socialcrawl.errors import SourceError
 from socialcrawl.platforms.headers import clean_message
 from socialcrawl.platforms.server_info import CountedSpan, Usage
+from socialcrawl.platforms.x.counts import ARCHIVE_COUNTS, COUNTS, parse_number
 from socialcrawl.platforms.x.parse import find_cursor
 from socialcrawl.platforms.x.source import SEARCH, format_stamp
 from socialcrawl.platforms.x.vocabulary import VOCABULARIES, Vocabulary
@@ -18,7 +19,7 @@ from socialcrawl.ratelimit.policy import Policy
 if TYPE_CHECKING:
     from socialcrawl.platforms.x.wire import XWire
 
-COUNTS, ARCHIVE_COUNTS, USAGE = "/2/tweets/counts/recent", "/2/tweets/counts/all", "/2/usage/tweets"
+USAGE = "/2/usage/tweets"
 USAGE_FIELDS = "cap_reset_day,daily_project_usage,project_cap,project_usage"
 DAY, WEEK = 86_400, 7 * 86_400  # seconds
 SPARE = 60.0  # seconds by which a start must be later than the earliest one, as clocks differ
@@ -98,7 +99,7 @@ def parse_counts(body: Any, words: Vocabulary) -> int:
     try:
         meta = body["meta"]
         totals = [meta.get(f"total_{name}_count") for name in (words.name, *VOCABULARIES)]
-        return next(_parse_number(total) for total in totals if total is not None)
+        return next(parse_number(total) for total in totals if total is not None)
     except (*WRONG, StopIteration):
         raise _make_error("a count of posts", body) from None
 
@@ -175,14 +176,7 @@ def _sum_by_day(days: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def _parse_optional(value: Any) -> int | None:
-    return None if value is None else _parse_number(value)
-
-
-def _parse_number(value: Any) -> int:
-    text = str(value) if type(value) in (int, str) else ""
-    if text.isascii() and text.isdigit() and len(text) <= len(str(LARGEST)) and int(text) <= LARGEST:
-        return int(text)
-    raise ValueError(text)
+    return None if value is None else parse_number(value)
 
 
 def _make_error(what: str, body: Any) -> SourceError:

@@ -17,6 +17,7 @@ from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan
 from socialcrawl.platforms.x.applications import POLICY, check_applications, find_application
 from socialcrawl.platforms.x.entities import ENTITIES
 from socialcrawl.platforms.x.meters import XMeters, make_probe_request
+from socialcrawl.platforms.x.slice_counting import SliceCounting
 from socialcrawl.platforms.x.source import (
     ARCHIVE,
     BY_ID,
@@ -96,6 +97,7 @@ class XPlatform(Platform):
 
     def check_slices(self, settings: Settings, slices: SlicePlan) -> None:
         """See `Platform.check_slices`: the archive is open to tokens of applications only."""
+        self.check_slice_keys(slices, "counts")
         signed = [one.name for one, _ in self.list_credentials(settings) if one.kind != "app"]
         if slices.archive and signed:
             raise SettingsError(
@@ -146,6 +148,9 @@ class XPlatform(Platform):
         pages = settings.source.pages_per_user, settings.seeds.search_pages
         bounds = make_time_bounds(terms.topic.begin, terms.topic.end, now)
         follows = settings.source.pages_per_user if terms.links.follows else 0
+        slices = terms.slices or BY_DEFAULT
+        reach = None if slices.archive else ceil(now - RECENT)
+        size = terms.policy.get_endpoint(self.get_slice_endpoint(slices)).page if slices.counted else 0
         return XSource(
             terms.policy,
             words,
@@ -155,8 +160,9 @@ class XPlatform(Platform):
             follows=follows,
             follow=terms.links.follows,
             activity=terms.activity,
-            slices=terms.slices or BY_DEFAULT,
-            reach=None if terms.slices is None or terms.slices.archive else ceil(now - RECENT),
+            slices=slices,
+            reach=reach,
+            count=SliceCounting(words, terms.policy, slices, size, now, reach).count if slices.counted else None,
         )
 
     def make_wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "XWire":

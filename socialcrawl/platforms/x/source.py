@@ -1,7 +1,7 @@
 """X as a source: picks become conversations with the API. Pure: they yield requests and are sent replies."""
 
 import re
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from math import ceil, floor
@@ -42,6 +42,7 @@ TOKEN = {TIMELINE: "pagination_token", MENTIONS: "pagination_token", SEARCH: "ne
 SNOWFLAKES = Snowflakes(1_288_834_974_657, 22, 30_000_000_000)  # posts from before November 2010 are counted, to 29.7e9
 AUTHORS = {"expansions": "author_id", "user.fields": USER_FIELDS}  # who wrote the posts, which is billed
 TOGETHER, NOBODY = (Act.RESOLVE, Act.PROBE), Who(None, None)
+CountPosts = Callable[[Pick, str], Generator[Request, Reply, Outcome]]
 
 
 class XSource:
@@ -69,6 +70,7 @@ class XSource:
         activity: when a probed account counts as active; None: no probe is asked for.
         slices: how slices of time are read.
         reach: from when on searches find posts (Unix seconds, whole); older slices are missing. None: no bound.
+        count: counts the posts of a query in the span of a pick; None: no pick asks for that.
     """
 
     def __init__(
@@ -85,8 +87,9 @@ class XSource:
         activity: Activity | None = None,
         slices: SlicePlan = BY_DEFAULT,
         reach: float | None = None,
+        count: CountPosts | None = None,
     ) -> None:
-        self.slices, self.reach = slices, reach
+        self.slices, self.reach, self.count = slices, reach, count
         self.span, self.follows, self.follow, self.activity = dict(span or {}), follows, follow, activity
         self.policy, self.words, self.queries = policy, words, tuple(queries)
         self.pages_per_user, self.search_pages = pages_per_user, search_pages
@@ -104,6 +107,7 @@ class XSource:
         alone = {
             Act.SEARCH: lambda pick, _: self._search(pick),
             Act.SLICE: lambda pick, _: self._read_slice(pick),
+            Act.COUNT: lambda pick, _: self._count_posts(pick),
             Act.INWARD: self._read_inward,
         }
         pairs = _find_pairs(batch, accounts)
@@ -147,6 +151,11 @@ class XSource:
         if first > begin and found.missing is None and not found.mark:
             found = replace(found, mark=format_time(first))
         return {pick.n: found}
+
+    def _count_posts(self, pick: Pick) -> Conversation:
+        if self.count is None:
+            raise ValueError("a count of posts by a source that counts none")
+        return {pick.n: (yield from self.count(pick, self.queries[-1 - pick.node]))}
 
     def _read_user(self, pick: Pick, who: Who) -> Conversation:
         reading = Reading(pick, self.follow)

@@ -9,11 +9,13 @@ import requests
 import tweepy
 
 from socialcrawl.engine.model import Grant, Page, Reply, ReplyKind, Request, Who
+from socialcrawl.engine.span_counts import write_counts
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.platforms.headers import parse_date, parse_pause
 from socialcrawl.platforms.http_client import HttpAnswer, bound_memory
 from socialcrawl.platforms.json_reader import decode_json, name_empty
 from socialcrawl.platforms.x import classify, parse
+from socialcrawl.platforms.x.counts import ARCHIVE_COUNTS, COUNTS, parse_buckets
 from socialcrawl.platforms.x.source import BY_ID, BY_NAME, FOLLOWING, MENTIONS, TIMELINE
 from socialcrawl.platforms.x.transport import NoAnswerError, XSession
 from socialcrawl.platforms.x.vocabulary import Vocabulary
@@ -141,6 +143,8 @@ class XWire:
     def _parse_page(self, request: Request, body: Mapping[str, Any]) -> Page:
         if request.endpoint in (BY_ID, BY_NAME):
             return parse.parse_users(body, self.words, recent=self.words.asks_recent(request.params))
+        if request.endpoint in (COUNTS, ARCHIVE_COUNTS):
+            return Page(mark=write_counts(parse_buckets(body, self.words)))
         if request.endpoint == FOLLOWING:
             return parse.parse_follows(body, self.words, request.params["id"])
         user = request.params.get("id")

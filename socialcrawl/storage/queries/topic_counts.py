@@ -44,7 +44,7 @@ from hit h join post p on p.id = h.post join account a on a.node = p.author
 where h.campaign = :campaign order by h.occurrences desc, p.created_at desc, p.id limit :most
 """
 
-FIRST = "select act from pick where campaign = :campaign and act <> 'import' order by n limit 1"
+FIRST = "select act from pick where campaign = :campaign and act not in ('import', 'count') order by n limit 1"
 EMPTY = """
 select count(distinct o.node) from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
 where o.campaign = :campaign and o.missing is null and o.node >= 0 and o.posts = 0

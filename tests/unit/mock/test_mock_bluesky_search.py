@@ -72,3 +72,50 @@ def test_version_2_refuses_cursors_to_who_has_not_signed_in():
     cursor = sky.ask(SEARCH_V2, query="rust", allTime="true")["cursor"]
     assert sky.error(SEARCH_V2, query="rust", cursor=cursor, status=403)[0] == "Forbidden"
     assert sky.ask(SEARCH_V2, query="rust", allTime="true", cursor=cursor, token=session(sky))["posts"]
+
+
+def texts(sky, **query):
+    found = sky.ask(SEARCH_V2, allTime="true", sort="recent", limit=100, **query)["posts"]
+    return [post["record"]["text"] for post in found]
+
+
+def test_version_2_leaves_out_what_is_excluded():
+    sky = Sky(search_v2=True)
+    own = [row for row in reversed(ROWS) if not row.text.startswith("RT")]
+    assert texts(sky, query="*", excludeAuthors=sky.did("ann")) == [
+        row.text for row in own if row.author.lower() != "ann"
+    ]
+    assert texts(sky, query="rust", excludeHashtags="rust") == []
+    assert texts(sky, query="*", excludeReplies="true") == [row.text for row in own if row.answers is None]
+    assert texts(sky, query="*", repliesOnly="true") == [row.text for row in own if row.answers is not None]
+    assert texts(sky, query="rust", hasMedia="true") == []
+    mentioned = texts(sky, query="*", excludeMentions=sky.handle("ann"))
+    assert mentioned == [row.text for row in own if "ann" not in row.names]
+
+
+def test_version_2_finds_the_answers_to_a_post():
+    sky = Sky(search_v2=True)
+    (first,) = (post for post in sky.ask(SEARCH_V2, query="cats", allTime="true")["posts"])
+    (question,) = sky.ask(SEARCH_V2, query='"hey"', allTime="true")["posts"]
+    assert texts(sky, replyParentUri=question["uri"]) == ["I agree"]
+    assert texts(sky, replyParentUri=first["uri"]) == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"excludeReplies": "true", "repliesOnly": "true"},
+        {"hasMedia": "1"},
+        {"following": "true"},
+        {"since": "yesterday"},
+    ],
+)
+def test_version_2_refuses_what_it_does_not_know_or_serve(wrong):
+    assert Sky(search_v2=True).error(SEARCH_V2, query="rust", **wrong)[0] == "InvalidRequest"
+
+
+@pytest.mark.parametrize(("depth", "reached"), [(None, 57), (40, 40)])
+def test_cursors_of_version_2_reach_all_posts_unless_it_is_said_so(depth, reached):
+    sky = Sky(search_v2=True, search_v2_depth=depth, search_depth=20)
+    token = session(sky)
+    assert len(paged(sky, SEARCH_V2, query="rust", allTime="true", limit=20, token=token)) == reached

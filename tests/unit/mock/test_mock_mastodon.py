@@ -429,6 +429,39 @@ def test_search_finds_statuses_by_words_phrases_and_authors_with_a_token_only():
     assert stranger.told("/api/v2/search", q="cats", resolve="true").status == 401
 
 
+def test_search_is_bounded_by_when_statuses_were_written_to_the_day_or_the_second():
+    call = caller(town())
+
+    def found(query, **more):
+        asked = {"q": query, "type": "statuses", "limit": 40, **more}
+        return [text_of(s["content"]) for s in call.get("/api/v2/search", **asked)["statuses"]]
+
+    every = found('after:"2016-01-01T00:00:00Z"')
+    assert len(every) > 3, "of all authors, without words"
+    assert found("after:2016-01-01") == every
+    first, last = (
+        call.get("/api/v2/search", q="after:2016-01-01", type="statuses", limit=40)["statuses"][i] for i in (-1, 0)
+    )
+    begin, end = first["created_at"][:19] + "Z", last["created_at"][:19] + "Z"
+    assert text_of(first["content"]) not in found(f'after:"{begin}"'), "a second that is named is left out"
+    assert text_of(first["content"]) in found(f'before:"{end}"')
+    assert text_of(last["content"]) not in found(f'before:"{end}"')
+    assert text_of(first["content"]) in found(f"during:{begin[:10]}")
+    assert found(f"before:{begin[:10]}") == found(f"after:{end[:10]}") == []
+    assert found("after:2016-01-01", min_id=first["id"]) == found(f'after:"{begin}"')
+    assert found("after:2016-01-01", max_id=last["id"]) == found(f'before:"{end}"')
+    told = call.told("/api/v2/search", q="cats after:yesterday", type="statuses")
+    assert (told.status, b"Invalid date" in told.body) == (422, True)
+
+
+def test_a_search_may_be_silent_or_know_days_only():
+    silent, days = caller(full_text="silent"), caller(full_text="days")
+    assert silent.get("/api/v2/search", q="cats")["statuses"] == []
+    assert days.get("/api/v2/search", q="cats after:2016-01-01")["statuses"]
+    assert days.told("/api/v2/search", q='cats after:"2016-01-01T00:00:00Z"').status == 422
+    assert days.told("/api/v2/search", q="cats", min_id=1).status == 422
+
+
 def test_only_a_token_is_told_what_its_owner_did_with_a_status():
     own = {"favourited", "reblogged", "muted", "bookmarked", "filtered"}
     assert own < caller().statuses("ann")[0].keys()

@@ -14,6 +14,7 @@ from socialcrawl.crawls.capture.rules import LAG, ORDERS, ROUNDING, CaptureRules
 from socialcrawl.crawls.capture.slices import count_parts, cut_rest, cut_span, plan_slices
 from socialcrawl.crawls.seeds import TRIES
 from socialcrawl.engine.model import Act, Node, Outcome, Reason, StopKind, Wait, format_time
+from socialcrawl.engine.span_counts import SpanCount, merge_counts, write_counts
 from socialcrawl.engine.time_spans import find_next_second, parse_span, write_span
 
 DAY = 86_400.0
@@ -33,6 +34,10 @@ class Archive:
         begin, end = parse_span(pick.since)
         if pick.n in self.failing:
             return Outcome(pick.n, pick.node, NOW, missing=Reason.TEMPORARY)
+        if pick.act == Act.COUNT:
+            hours = Counter(max(begin, at // 3_600 * 3_600) for at in self.posts[pick.node] if begin <= at < end)
+            counts = [SpanCount(begin, hours.pop(begin, 0)), *(SpanCount(*pair) for pair in hours.items())]
+            return Outcome(pick.n, pick.node, NOW, mark=write_counts(merge_counts(counts, self.limit)))
         found = sorted((at for at in self.posts[pick.node] if begin <= at < end), reverse=True)
         some = found[: self.limit]
         while len(some) < len(found) and find_next_second(some[-1]) >= end:  # a second is read on, however full it is
@@ -60,7 +65,8 @@ def run(crawl, archive, *, size=1, now=NOW, most=10_000):
 
 
 def state_of(crawl):
-    return crawl.picks, crawl.taken, crawl.relevance, crawl.until, crawl.pending, crawl.read, crawl.failed
+    counted = crawl.counted and (crawl.counted.left, crawl.counted.counts, crawl.counted.parts)
+    return crawl.picks, crawl.taken, crawl.relevance, crawl.until, crawl.pending, crawl.read, crawl.failed, counted
 
 
 TIMES = st.lists(st.integers(0, 40 * 86_400 - 1), max_size=60)
@@ -76,6 +82,7 @@ RULES = st.builds(
     end=st.one_of(st.none(), st.integers(3_600, 30 * 86_400).map(lambda length: BEGIN + length)),
     order=st.sampled_from(ORDERS),
     parts=st.integers(1, 12),
+    counts=st.booleans(),
 )
 
 
@@ -85,6 +92,10 @@ def test_every_post_of_the_span_is_read_and_what_is_complete_is_the_whole_span(r
     ending, history = run(crawl, archive, size=size)
     assert ending.kind == StopKind.DONE
     until = (NOW - LAG) // ROUNDING * ROUNDING if rules.end is None else rules.end
+    if rules.counts:
+        acts = [pick.act for batch, _ in history for pick in batch]
+        assert acts == sorted(acts, key=lambda act: act != Act.COUNT), "counts come first"
+        assert len(QUERIES) <= acts.count(Act.COUNT) <= TRIES * len(QUERIES)
     if crawl.failed:  # a slice that failed again and again
         assert len(archive.failing) >= TRIES
         return
@@ -124,7 +135,7 @@ def test_wherever_it_ends_what_it_calls_complete_was_read(rules, times, place):
         inside = [at for at in posts[read.whole.query] if read.begin <= at < read.end]
         assert set(inside) <= set(archive.read[read.whole.query])
     complete = sum(read.end - read.begin for read in crawl.read)
-    left = sum(one.end - one.begin for one in crawl.pending.values())
+    left = sum(one.end - one.begin for one in crawl.list_left())
     if crawl.until is not None:
         assert complete + left == pytest.approx(len(QUERIES) * (crawl.until - rules.begin)), "nothing is lost"
 

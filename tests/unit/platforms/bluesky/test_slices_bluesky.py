@@ -19,8 +19,8 @@ from socialcrawl.engine.model import (
 )
 from socialcrawl.engine.time_spans import write_span
 from socialcrawl.platforms.bluesky.parse import find_oldest
-from socialcrawl.platforms.bluesky.slice_pages import DEPTH, SlicePages, join_marks
 from socialcrawl.platforms.bluesky.source import PROFILES, SEARCH, BlueskySource
+from socialcrawl.platforms.slice_pages import DEPTH, SlicePages, join_marks
 from socialcrawl.platforms.slice_reading import SlicePlan
 
 AT = 1_767_225_600.0

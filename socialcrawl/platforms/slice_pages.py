@@ -1,9 +1,11 @@
-"""Where the next page of a slice of time begins in Bluesky's search, and whether a slice has come to its end. Pure.
+"""Where the next page of a slice of time begins in a search whose cursors count posts, and where it ends. Pure.
 
-A cursor of this search is the number of posts before the page: if one of them is deleted meanwhile, the next page
-begins a post too late. Cursors also end after about 10,000 posts (https://github.com/medialab/minet/pull/1018), and
-are refused to callers who have not signed in (https://github.com/bluesky-social/bsky-docs/issues/296). So the next page
-is asked for by an earlier `until`. A cursor is followed only where a page does not reach back beyond its last second.
+A cursor of the searches of Bluesky and Mastodon is the number of posts before the page: if one of them is deleted
+meanwhile, the next page begins a post too late. On both they also end after about 10,000 posts, on Bluesky by
+observation (https://github.com/medialab/minet/pull/1018), on Mastodon as Elasticsearch shows no more; and Bluesky
+refuses them to callers who have not signed in (https://github.com/bluesky-social/bsky-docs/issues/296). So the next
+page is asked for by an earlier `until`. A cursor is followed only where a page does not reach back beyond its last
+second.
 """
 
 from dataclasses import dataclass, replace
