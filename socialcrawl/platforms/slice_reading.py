@@ -24,6 +24,7 @@ class SlicePlan:
         full_text: whether texts are searched too, where a platform else reads hashtags.
         counted: into how many slices at least a query's span is cut by counts of its posts; 0: they are not counted.
         live: whether a stream is read too.
+        stream: the address of the server that streams; "": the platform's usual one.
     """
 
     pages: int = 20
@@ -34,6 +35,7 @@ class SlicePlan:
     search: str = V1
     full_text: bool = False
     live: bool = False
+    stream: str = ""
 
 
 BY_DEFAULT = SlicePlan()

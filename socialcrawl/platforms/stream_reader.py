@@ -70,7 +70,7 @@ class Segment:
     accounts: list[str] = field(default_factory=list)
 
 
-class Connection(Protocol):
+class StreamConnection(Protocol):
     """A connection to a stream, whose events come in order."""
 
     @property
@@ -87,7 +87,7 @@ class Connection(Protocol):
         """Close it, from another thread."""
 
 
-Connect = Callable[[Place], AbstractContextManager[Connection]]
+Connect = Callable[[Place], AbstractContextManager[StreamConnection]]
 
 
 class StreamRefusedError(Exception):
@@ -223,7 +223,7 @@ class _Run:
 
     def __init__(self, place: Place) -> None:
         self.place = place
-        self.connection: Connection | None = None
+        self.connection: StreamConnection | None = None
         self.begin: float | None = None
         self.held: deque[StreamEvent] = deque()
         self.posts = self.size = 0

@@ -77,6 +77,7 @@ leave out what the platform does not index, such as deleted posts and posts of p
             capture.search,
             capture.full_text,
             capture.live,
+            capture.stream or "",
         )
 
     def describe(self, settings: Settings) -> str:

@@ -59,11 +59,11 @@ class JetstreamConnection:
 
     @property
     def begin(self) -> Place | None:
-        """See `stream_reader.Connection.begin`."""
+        """See `stream_reader.StreamConnection.begin`."""
         return self._begin
 
     def __iter__(self) -> Iterator[StreamEvent]:
-        """See `stream_reader.Connection`.
+        """See `stream_reader.StreamConnection`.
 
         Raises:
             LostPlaceError: the server has something else in the place where it was to begin.
@@ -88,7 +88,7 @@ class JetstreamConnection:
         return text
 
     def close(self) -> None:
-        """See `stream_reader.Connection.close`."""
+        """See `stream_reader.StreamConnection.close`."""
         self.socket.close()
 
     def _parse(self, text: bytes) -> StreamEvent | None:

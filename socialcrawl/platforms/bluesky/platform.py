@@ -152,7 +152,7 @@ class BlueskyPlatform(Platform):
             whole=source.keep_answers,
             sessions=sessions,
             deadline=source.deadline,
-            stream=terms.settings.capture.stream or (terms.base if is_loopback(terms.base) else PUBLIC),
+            stream=(terms.slices or BY_DEFAULT).stream or (terms.base if is_loopback(terms.base) else PUBLIC),
         )
 
     def make_probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:

@@ -199,7 +199,7 @@ class MastodonPlatform(Platform):
             contact=source.contact or "",
             keep=source.keep_original,
             whole=source.keep_answers,
-            stream=terms.settings.capture.stream or "",
+            stream=(terms.slices or BY_DEFAULT).stream,
         )
 
     def make_probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:

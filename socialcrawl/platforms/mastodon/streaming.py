@@ -42,7 +42,7 @@ class StreamingConnection:
         self._known: dict[str, str] = {}
 
     def __iter__(self) -> Iterator[StreamEvent]:
-        """See `stream_reader.Connection`.
+        """See `stream_reader.StreamConnection`.
 
         Raises:
             StreamRefusedError: the server knows no such stream.
@@ -53,7 +53,7 @@ class StreamingConnection:
             yield self._check() if message is None else self._parse(message)
 
     def close(self) -> None:
-        """See `stream_reader.Connection.close`."""
+        """See `stream_reader.StreamConnection.close`."""
         self.socket.close()
 
     def _check(self) -> StreamEvent:
