@@ -261,6 +261,8 @@ class Mock:
         if pause:
             await asyncio.sleep(pause)
         if response is None or (fault and fault.kind == "half"):
+            if isinstance(response, StreamResponse) and response.stream is not None:
+                response.stream.close()
             await sever(scope, receive, send, response, self._stage.clock())
         elif isinstance(response, StreamResponse) and response.stream is not None:
             await self._stream(scope, receive, send, found[0], response)

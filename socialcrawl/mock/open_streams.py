@@ -221,7 +221,7 @@ class StreamTask:
         await self._wire.write(body)
         self._sent_at = asyncio.get_running_loop().time()
         if post >= 0:
-            self._stream.note_sent(post)
+            self._stream.note_sent(post, self._stage.clock())
             self._platform.book.streamed[self._endpoint] += 1
 
     async def _wait(self, seconds: float) -> None:

@@ -96,8 +96,8 @@ class MockStream(Protocol):
             StreamEndedError: that ends the stream.
         """
 
-    def note_sent(self, post: int) -> None:
-        """Count a post that was sent, by its position."""
+    def note_sent(self, post: int, now: float) -> None:
+        """Count a post (its position) that was sent at the server's second `now`."""
 
     def make_ending(self, reason: str | None) -> StreamEndedError:
         """Return the end of a stream that is disconnected on purpose, for a reason of the platform's or its usual."""

@@ -76,7 +76,7 @@ class JetstreamStream:
         if wanted is not None:
             self.wanted, self.waits = wanted, False
 
-    def note_sent(self, post: int) -> None:
+    def note_sent(self, post: int, now: float) -> None:
         """Do nothing: Jetstream is free."""
 
     def make_ending(self, reason: str | None) -> StreamEndedError:

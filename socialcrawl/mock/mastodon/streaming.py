@@ -139,7 +139,7 @@ class MastodonStream:
         if len(self.waiting) < _MOST:
             self.waiting.append(orjson.dumps(told).decode())
 
-    def note_sent(self, post: int) -> None:
+    def note_sent(self, post: int, now: float) -> None:
         """Do nothing: Mastodon is free."""
 
     def make_ending(self, reason: str | None) -> StreamEndedError:
