@@ -38,6 +38,7 @@ KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "protect": (("account",), ()),
     "delete": ((), ("account", "post", "share", "seconds")),
     "restore": (("account",), ()),
+    "edit": (("post", "text"), ()),
     "expire": ((), ("seconds", "requests")),
     "drop": ((), ()),
     "stall": ((), ("seconds",)),
@@ -50,7 +51,7 @@ KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 STREAMED = frozenset(
     {"drop", "stall", "silence", "duplicate", "swap", "hole", "disconnect"}
 )  # strike messages of streams
-LASTING = ("skew", "rename", *FATES, "expire")  # kinds that change what follows, not one answer
+LASTING = ("skew", "rename", *FATES, "edit", "expire")  # kinds that change what follows, not one answer
 HEADERS = ("spent", "window", "none")
 # The least value of each key that is a whole number, and of each that is any number.
 WHOLE = {"from": 1, "to": 1, "every": 1, "burst": 1, "times": 1, "status": 200, "posts": 1, "requests": 0}

@@ -1,4 +1,4 @@
-"""Streams of an instance, as server-sent events and over a WebSocket: posts as they appear, and their deletions.
+"""Streams of an instance, as server-sent events and over a WebSocket: posts as they appear, their edits and deletions.
 
 Behaviour and sentences as in github.com/mastodon/mastodon, streaming/index.js of version 4.5. Nothing is replayed. The
 stream `user` is that of somebody who follows everybody whom the instance knows, as the file tells of no one's follows
@@ -14,7 +14,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from socialcrawl.mock.change_log import DELETION
+from socialcrawl.mock.change_log import DELETION, EDIT
 from socialcrawl.mock.mastodon.instance_world import Answer, InstanceWorld
 from socialcrawl.mock.mastodon.responses import is_true, make_refusal
 from socialcrawl.mock.service import Guest, Message, MockRequest, MockResponse, StreamEndedError, StreamResponse
@@ -98,13 +98,15 @@ class MastodonStream:
                     found += self._tell(item, "update", item)
             elif item.kind == DELETION:
                 found += self._tell(item.subject, "delete", -1)
+            elif item.kind == EDIT and not town.changes.is_deleted(item.subject):
+                found += self._tell(item.subject, "status.update", -1)
         return found
 
     def _tell(self, post: int, event: str, counted: int) -> list[Message]:
         names = [channel.names for channel in self.channels.values() if channel.has(post)]
         if not names:
             return []
-        if event == "update":
+        if event != "delete":
             payload = self.town.renderer.status(post, self.domain, signed_in=False).decode()
         else:
             payload = str(self.town.numbers.of(post, self.domain))

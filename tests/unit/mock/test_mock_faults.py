@@ -156,7 +156,7 @@ def test_times_are_seconds_since_the_start_and_the_end_is_not_in():
 
 def test_what_lasts_happens_once_and_paged_faults_count_later_pages_only():
     for kind in LASTING:
-        keys = {"account": "a", "name": "b", "seconds": 1.0}
+        keys = {"account": "a", "name": "b", "seconds": 1.0, "post": "1", "text": "c"}
         rule = {"kind": kind, **{key: keys[key] for key in KINDS[kind][0]}}
         if kind == "expire":
             rule["seconds"] = 1.0
@@ -473,7 +473,7 @@ def test_two_runs_of_one_scenario_meet_the_same_faults():
 
 
 def test_every_key_of_a_kind_is_checked_as_a_number_or_a_text():
-    texts = {"platform", "endpoint", "account", "name", "headers", "post", "reason"}
+    texts = {"platform", "endpoint", "account", "name", "headers", "post", "reason", "text"}
     assert {key for needs, may in KINDS.values() for key in (*needs, *may)} | set(
         WHEN
     ) == texts | WHOLE.keys() | REAL.keys()

@@ -270,6 +270,11 @@ def test_a_share_of_the_posts_is_deleted_a_while_after_they_appeared_and_no_plat
         token = {"Host": "home.example"}
         tagged = live.admin.get("/api/v1/timelines/tag/rust", params={"limit": 40}, headers=token).json()
         assert not texts & {re.sub("<[^>]*>", "", one["content"]) for one in tagged}
+        found = live.admin.get(
+            "/2/tweets/search/all", params={"query": "rust", "start_time": "2023-01-01T00:00:00Z", "max_results": 500}
+        )
+        assert found.json()["data"]
+        assert not texts & {one["text"] for one in found.json()["data"]}
         for one in gone[:3]:
             feed = live.sky("app.bsky.feed.getAuthorFeed", actor=one["did"], limit=100)
             assert one["rkey"] not in {item["post"]["uri"].rpartition("/")[2] for item in feed["feed"]}
