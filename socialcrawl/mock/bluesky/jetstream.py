@@ -161,7 +161,7 @@ class Jetstream:
             start, advice = events.find_micros(number), "OutdatedCursor" if number < floor else None
             return self._read_from(max(start, oldest)), advice
         if number > events.last:
-            return live, "FutureCursor"
+            return live, "FutureCursor" if number > events.last + 1 else None
         start = events.find_number(number)
         if strict and start < oldest:
             first = events.number_post(oldest[0])

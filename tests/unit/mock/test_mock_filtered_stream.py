@@ -8,7 +8,8 @@ from contextlib import contextmanager
 import httpx
 import pytest
 from bluesky_mock import START, Row
-from stream_clients import PATIENCE, rows_of, streaming
+from stream_clients import PATIENCE, SIGNED_IN, rows_of, streaming
+from websockets.exceptions import InvalidStatus
 
 STREAM, RULES, CONNECTIONS = "/2/tweets/search/stream", "/2/tweets/search/stream/rules", "/2/connections/all"
 FIRST = START - 1.0
@@ -227,6 +228,17 @@ def test_what_is_not_served_is_refused():
         for path in (STREAM, RULES):
             assert httpx.get(live.url + path, headers={"Authorization": "Bearer mine"}).status_code == 403
             assert httpx.get(live.url + path).status_code == 401
+
+
+def test_a_stream_of_x_is_no_websocket():
+    with streaming(ROWS, begin=FIRST) as live:
+        add(live, "rust")
+        with pytest.raises(InvalidStatus) as refusal, live.listen(STREAM, additional_headers=SIGNED_IN):
+            pass
+        assert refusal.value.response.status_code == 400
+        with connected(live) as source:  # the one connection is free
+            live.end()
+            assert next(source)["data"]["text"] == ROWS[0].text
 
 
 def test_connections_and_rules_have_windows_of_their_own():

@@ -1,5 +1,6 @@
 """Faults of streams: each does to messages what the page about faults says; what can be replayed is not lost."""
 
+import time
 from contextlib import suppress
 
 import httpx
@@ -103,6 +104,13 @@ def test_faults_of_requests_meet_the_connection(streamed):
             pass
         assert status is None or refusal.value.response.status_code == status
     assert replay(streamed) == TEXTS
+
+
+def test_a_slow_start_comes_late_and_loses_nothing(streamed):
+    streamed.fail({"kind": "slow", "seconds": 0.4, "times": 1, "endpoint": "/xrpc/network*"})
+    began = time.monotonic()
+    assert replay(streamed) == TEXTS
+    assert time.monotonic() - began >= 0.4
 
 
 def test_many_connections_are_served_at_once_and_counted(streamed):
