@@ -1,7 +1,7 @@
 """Scenarios (docs/how-to/faults.md): which requests meet which fault, and when accounts, cursors and the clock change.
 
 A scenario is a TOML file with `seed` and tables `[[fault]]`, or the same as JSON at /_mock/faults. A rule counts the
-requests that fit its platform and endpoint; all its conditions must hold.
+requests that fit its platform and endpoint, or the messages of such streams; all its conditions must hold.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -227,7 +227,9 @@ def _check_rule(rule: Mapping[str, Any], number: int) -> dict[str, Any]:
     if kind == "expire" and not set(may) & rule.keys():
         raise MockError(f"{place} (expire) says nothing of how long a cursor holds; give `seconds` or `requests`.")
     if kind == "delete" and len({"account", "post", "share"} & rule.keys()) != 1:
-        raise MockError(f"{place} (delete) says not what is deleted; give one of `account`, `post` and `share`.")
+        raise MockError(f"{place} (delete) does not say what is deleted; give one of `account`, `post` and `share`.")
+    if kind == "delete" and {"account", "seconds"} <= rule.keys():
+        raise MockError(f"{place} (delete): `seconds` is for posts, and an account is deleted at once; leave it out.")
     if kind == "error" and rule.get("status", 503) < 500:
         raise MockError(f"`status` of fault {number + 1} (error) is {rule['status']}; give one from 500 to 599.")
     return dict(rule)

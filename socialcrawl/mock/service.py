@@ -54,7 +54,9 @@ class MockResponse:
     posts: int = 0
 
 
-Message = tuple[str | bytes, int]  # what is sent, and the position of the post that it tells of, or -1
+Message = tuple[str | bytes, int]  # what is sent, and the position of the post that appears, or one of these
+NO_POST = -1  # another event
+NO_EVENT = -2  # none at all, as an answer to the client; no fault strikes it
 
 
 class StreamEndedError(Exception):

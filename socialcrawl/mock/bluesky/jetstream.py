@@ -19,7 +19,15 @@ from socialcrawl.mock.bluesky.jetstream_filter import (
     read_v2,
 )
 from socialcrawl.mock.bluesky.parameters import RefusalError
-from socialcrawl.mock.service import Message, MockRequest, MockResponse, StreamEndedError, StreamResponse
+from socialcrawl.mock.service import (
+    NO_EVENT,
+    NO_POST,
+    Message,
+    MockRequest,
+    MockResponse,
+    StreamEndedError,
+    StreamResponse,
+)
 from socialcrawl.mock.stream_reader import StreamReader
 from socialcrawl.mock.world_changes import WorldChanges
 
@@ -50,7 +58,7 @@ class JetstreamStream:
         """Return the next events that are wanted; posts of accounts that are gone are left out."""
         if self.first:
             first, self.first = self.first, ()
-            return [(text, -1) for text in first]
+            return [(text, NO_EVENT) for text in first]
         items = () if self.waits else self.reader.read(most)
         if not items:
             return None
@@ -60,7 +68,7 @@ class JetstreamStream:
                 if visible[item] and wants(event := self.events.find_post(item, self.wire)):
                     found.append((event.text, item))
             elif (change := self.events.make_change(item, self.wire)) is not None and wants(change):
-                found.append((change.text, -1))
+                found.append((change.text, NO_POST))
         return found
 
     def receive(self, text: str) -> None:

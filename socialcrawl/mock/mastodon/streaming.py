@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 from socialcrawl.mock.change_log import DELETION, EDIT
 from socialcrawl.mock.mastodon.instance_world import Answer, InstanceWorld
 from socialcrawl.mock.mastodon.responses import is_true, make_refusal
-from socialcrawl.mock.service import Guest, Message, MockRequest, MockResponse, StreamEndedError, StreamResponse
+from socialcrawl.mock.service import (
+    NO_EVENT,
+    NO_POST,
+    Guest,
+    Message,
+    MockRequest,
+    MockResponse,
+    StreamEndedError,
+    StreamResponse,
+)
 from socialcrawl.mock.stream_reader import StreamReader
 
 STREAMING = "/api/v1/streaming"
@@ -89,17 +98,17 @@ class MastodonStream:
         waiting, self.waiting = self.waiting, []
         items = self.reader.read(most)
         if not items:
-            return [(text, -1) for text in waiting] or None
+            return [(text, NO_EVENT) for text in waiting] or None
         town = self.town
-        found: list[Message] = [(text, -1) for text in waiting]
+        found: list[Message] = [(text, NO_EVENT) for text in waiting]
         for item in items:
             if isinstance(item, int):
                 if town.changes.visible[item] and not town.changes.is_deleted(item):
                     found += self._tell(item, "update", item)
             elif item.kind == DELETION:
-                found += self._tell(item.subject, "delete", -1)
+                found += self._tell(item.subject, "delete", NO_POST)
             elif item.kind == EDIT and not town.changes.is_deleted(item.subject):
-                found += self._tell(item.subject, "status.update", -1)
+                found += self._tell(item.subject, "status.update", NO_POST)
         return found
 
     def _tell(self, post: int, event: str, counted: int) -> list[Message]:

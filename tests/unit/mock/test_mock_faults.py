@@ -72,6 +72,7 @@ def test_the_page_has_every_kind_with_an_example_that_can_be_and_every_key():
         ({"kind": "error", "status": 404}, "give one from 500 to 599"),
         ({"kind": "delete"}, "give one of `account`, `post` and `share`"),
         ({"kind": "delete", "post": "1", "share": 0.5}, "give one of `account`, `post` and `share`"),
+        ({"kind": "delete", "account": "a", "seconds": 3.0}, "`seconds` is for posts"),
         ({"kind": "delete", "share": 2}, "`share` .* is 2; give a number from 0 to 1"),
         ({"kind": "silence"}, "says nothing of `seconds`"),
         ({"kind": "too-many", "headers": "no"}, "Choose one of: spent, window, none"),

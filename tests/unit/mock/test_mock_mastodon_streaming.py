@@ -148,6 +148,15 @@ def test_deleted_posts_are_told_by_their_ids_in_the_streams_that_had_them():
         assert gone.status_code == 404
 
 
+def test_the_greeting_of_an_event_source_is_no_message_that_a_fault_strikes():
+    with streaming(ROWS, begin=FIRST) as live:
+        live.fail({"kind": "hole", "times": 1})
+        with events(live, "hashtag?tag=rust") as source:
+            assert next(source) == ("", ":)")
+            live.end()
+            assert text_of(json.loads(next(source)[1])) == ROWS[3].text
+
+
 def test_an_edited_post_is_told_with_its_new_text_and_shown_so():
     with streaming(ROWS, begin=START + 35.0) as live, events(live, "hashtag?tag=rust") as source:
         next(source)
