@@ -11,10 +11,10 @@ import numpy as np
 import orjson
 
 from socialcrawl.mock.change_log import Change
+from socialcrawl.mock.event_reader import EventReader
 from socialcrawl.mock.search import read_post
 from socialcrawl.mock.searched_post import SearchedPost
 from socialcrawl.mock.service import Message, StreamEndedError, StreamResponse
-from socialcrawl.mock.stream_reader import StreamReader
 from socialcrawl.mock.x.bill import XBill
 from socialcrawl.mock.x.bodies import find_billed, make_stream_body
 from socialcrawl.mock.x.parameters import STREAM_PARAMETERS, Parameters
@@ -66,7 +66,7 @@ class XFilteredStream:
     ending: StreamEndedError | None = None
 
     def __post_init__(self) -> None:
-        self._reader = StreamReader(self.renderer.changes)
+        self._reader = EventReader(self.renderer.changes)
 
     def pull(self, most: int) -> Sequence[Message] | None:
         """Return the next posts that match a rule, with the rules that they match."""

@@ -11,8 +11,8 @@ from socialcrawl.mock.bluesky.identifiers import BlueskyNames
 from socialcrawl.mock.bluesky.jetstream_events import STEP, JetstreamEvents
 from socialcrawl.mock.change_log import ACCOUNT, DELETION, ChangeLog
 from socialcrawl.mock.dataset_clock import DatasetClock
+from socialcrawl.mock.event_reader import EventReader
 from socialcrawl.mock.names import HERE, SUSPENDED
-from socialcrawl.mock.stream_reader import StreamReader
 from socialcrawl.mock.world import build_world
 from socialcrawl.mock.world_changes import WorldChanges
 
@@ -63,7 +63,7 @@ def test_where_all_posts_are_there_they_are_deleted_at_once():
 )
 def test_however_it_is_read_what_happens_comes_once_and_in_its_order(steps, most):
     changes = begun(START - 1.0)
-    told, early, second = [], StreamReader(changes, 0), START
+    told, early, second = [], EventReader(changes, 0), START
     for number, kind in [*steps, (20, "move")]:
         if kind == "move":
             second += 10 * number
@@ -74,7 +74,7 @@ def test_however_it_is_read_what_happens_comes_once_and_in_its_order(steps, most
         else:
             changes.become(int(WORLD.author[number]), SUSPENDED if number % 2 else HERE)
         told += read_all(early, most)
-    assert told == read_all(StreamReader(changes, 0))
+    assert told == read_all(EventReader(changes, 0))
     events = JetstreamEvents(WORLD, BlueskyNames(WORLD, changes, "x.example"), changes, offset=12_345)
     numbers = [
         events.number_post(one) if isinstance(one, int) else events.number_change(one.place, one.rank) for one in told
@@ -82,8 +82,8 @@ def test_however_it_is_read_what_happens_comes_once_and_in_its_order(steps, most
     assert numbers == sorted(set(numbers))
     assert [one for one in told if isinstance(one, int)] == list(range(changes.moment.there))
     for place, seq in enumerate(numbers):
-        assert read_all(StreamReader(changes, *events.find_number(seq)), most) == told[place:]
-        assert read_all(StreamReader(changes, *events.find_number(seq + 1)), most) == told[place + 1 :]
+        assert read_all(EventReader(changes, *events.find_number(seq)), most) == told[place:]
+        assert read_all(EventReader(changes, *events.find_number(seq + 1)), most) == told[place + 1 :]
     if numbers:
         assert events.last == numbers[-1]
 

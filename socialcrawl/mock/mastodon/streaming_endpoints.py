@@ -15,6 +15,7 @@ import orjson
 from numpy.typing import NDArray
 
 from socialcrawl.mock.change_log import DELETION, EDIT
+from socialcrawl.mock.event_reader import EventReader
 from socialcrawl.mock.mastodon.instance_world import Answer, InstanceWorld
 from socialcrawl.mock.mastodon.responses import is_true, make_refusal
 from socialcrawl.mock.service import (
@@ -27,7 +28,6 @@ from socialcrawl.mock.service import (
     StreamEndedError,
     StreamResponse,
 )
-from socialcrawl.mock.stream_reader import StreamReader
 
 STREAMING = "/api/v1/streaming"
 HEALTH = f"{STREAMING}/health"
@@ -85,7 +85,7 @@ class MastodonStream:
 
     town: InstanceWorld
     domain: str
-    reader: StreamReader
+    reader: EventReader
     write: Writer
     open: Callable[[str, Mapping[str, Any]], Channel]
     channels: dict[tuple[str, ...], Channel] = field(default_factory=dict)
@@ -207,7 +207,7 @@ class StreamingEndpoints:
         return StreamResponse(101, stream=stream, is_socket=True, subprotocol=_read_protocol(asked))
 
     def _make(self, domain: str, write: Writer) -> MastodonStream:
-        return MastodonStream(self._town, domain, StreamReader(self._town.changes), write, self._open_at(domain))
+        return MastodonStream(self._town, domain, EventReader(self._town.changes), write, self._open_at(domain))
 
     def _open_at(self, domain: str) -> Callable[[str, Mapping[str, Any]], Channel]:
         return lambda name, parameters: self._open(name, parameters, domain)

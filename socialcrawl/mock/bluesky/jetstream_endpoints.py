@@ -19,6 +19,7 @@ from socialcrawl.mock.bluesky.jetstream_filter import (
     read_v2,
 )
 from socialcrawl.mock.bluesky.parameters import RefusalError
+from socialcrawl.mock.event_reader import EventReader
 from socialcrawl.mock.service import (
     NO_EVENT,
     NO_POST,
@@ -28,7 +29,6 @@ from socialcrawl.mock.service import (
     StreamEndedError,
     StreamResponse,
 )
-from socialcrawl.mock.stream_reader import StreamReader
 from socialcrawl.mock.world_changes import WorldChanges
 
 SUBSCRIBE, SUBSCRIBE_EVENTS = "/subscribe", f"/xrpc/{METHOD}"
@@ -46,7 +46,7 @@ class JetstreamStream:
 
     events: JetstreamEvents
     changes: WorldChanges
-    reader: StreamReader
+    reader: EventReader
     wire: Wire
     wanted: JetstreamFilter
     first: Sequence[str] = ()
@@ -143,7 +143,7 @@ class Jetstream:
             subprotocol=_PROTOCOL if _PROTOCOL in offered else None,
         )
 
-    def _find_start(self, cursor: str, *, strict: bool) -> tuple[StreamReader, str | None]:
+    def _find_start(self, cursor: str, *, strict: bool) -> tuple[EventReader, str | None]:
         """Return where a stream begins, and the advice that v2 begins with.
 
         Args:
@@ -153,7 +153,7 @@ class Jetstream:
         Raises:
             RefusalError: the cursor is no number, or too old.
         """
-        live = StreamReader(self._changes)
+        live = EventReader(self._changes)
         if not cursor:
             return live, None
         if not cursor.removeprefix("-").isdecimal() or len(cursor) > 18:
@@ -177,8 +177,8 @@ class Jetstream:
             raise RefusalError("CursorTooOld", f"{sentence}; re-backfill from your last seq")
         return self._read_from(max(start, oldest)), None
 
-    def _read_from(self, start: tuple[int, int]) -> StreamReader:
-        return StreamReader(self._changes, *start)
+    def _read_from(self, start: tuple[int, int]) -> EventReader:
+        return EventReader(self._changes, *start)
 
 
 def _refuse(sentence: str) -> MockResponse:
