@@ -56,6 +56,7 @@ def make_settings(given: Mapping[str, Any]) -> MockSettings:
         platforms=platforms,
         window=parse_seconds(given["window"]),
         rules=parse_rules(given["rule"] or []),
+        replay=parse_seconds(given["replay"]),
         latency=0.0 if latency is None else parse_seconds(latency),
         credits=given["credit"],
         now=None if now is None else parse_instant(now),

@@ -182,7 +182,10 @@ def _at(here: dict[str, T], method: str) -> T | None:
     return here.get("GET") if method == "HEAD" and "HEAD" not in here else here.get(method)
 
 
-_UPGRADE = b"this endpoint is a WebSocket, and that is asked for by the header Upgrade"
+_PLAIN = "text/plain; charset=utf-8"
+_NO_UPGRADE = MockResponse(426, b"This endpoint is a WebSocket: send the header Upgrade.", content_type=_PLAIN)
+_NO_SOCKET = MockResponse(400, b"This endpoint is no WebSocket: leave out the header Upgrade.", content_type=_PLAIN)
+_FULL = MockResponse(503, b"The mock has no room for another stream: close one.", content_type=_PLAIN)
 At = tuple[MockPlatform, str, tuple[str, ...]]  # a platform, one of its templates, and the names in it
 
 
@@ -261,6 +264,8 @@ class Mock:
         if pause:
             await asyncio.sleep(pause)
         if response is None or (fault and fault.kind == "half"):
+            if isinstance(response, StreamResponse) and response.stream is not None:
+                response.stream.close()
             await sever(scope, receive, send, response, self._stage.clock())
         elif isinstance(response, StreamResponse) and response.stream is not None:
             await self._stream(scope, receive, send, found[0], response)
@@ -270,11 +275,13 @@ class Mock:
     async def _stream(self, scope: Scope, receive: Receive, send: Send, at: At, response: StreamResponse) -> None:
         """Send an answer that goes on, to a client that can take it."""
         assert response.stream is not None
-        is_socket = scope["type"] == "websocket"
-        if response.is_socket != is_socket or self._streams.is_full:
+        refused = None
+        if response.is_socket != (scope["type"] == "websocket"):
+            refused = _NO_UPGRADE if response.is_socket else _NO_SOCKET
+        elif self._streams.is_full:
+            refused = _FULL
+        if refused is not None:
             response.stream.close()
-            status, sentence = (503, b"too many streams") if response.is_socket == is_socket else (426, _UPGRADE)
-            refused = MockResponse(status, sentence, content_type="text/plain; charset=utf-8")
             await answer(scope, receive, send, refused, self._stage.clock())
             return
         await self._streams.run(at[0], at[1], response.stream, StreamWire(scope, receive, send, response))

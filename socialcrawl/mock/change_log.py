@@ -1,4 +1,4 @@
-"""What happened on a platform besides posts that appear, in order: accounts that change, posts that are deleted.
+"""What happened on a platform besides posts that appear, in order: accounts and posts that change.
 
 A change stands between posts: `place` posts existed when it took place. So each has a number that is the same whenever,
 and over whichever connection, it is told, and a stream can be resumed from any of them.
@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-ACCOUNT, NAME, DELETION = "account", "name", "deletion"
+ACCOUNT, NAME, DELETION, EDIT = "account", "name", "deletion", "edit"
 _MOST = 1_000_000  # changes that are kept, about 150 MB
 
 
@@ -17,7 +17,7 @@ class Change:
     """One change.
 
     Attributes:
-        kind: ACCOUNT (its fate changed), NAME (it was renamed), DELETION (of a post).
+        kind: ACCOUNT (its fate changed), NAME (it was renamed), DELETION or EDIT (of a post).
         subject: the row of the account, or the position of the post.
         place: how many posts existed.
         rank: the changes at the same place before it.

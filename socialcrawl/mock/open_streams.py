@@ -11,7 +11,7 @@ from typing import Any
 from socialcrawl.mock.gated_service import MockPlatform
 from socialcrawl.mock.scenario import ScenarioRule
 from socialcrawl.mock.scenario_state import ScenarioState
-from socialcrawl.mock.service import Message, MockStream, StreamEndedError, StreamResponse
+from socialcrawl.mock.service import NO_EVENT, Message, MockStream, StreamEndedError, StreamResponse
 
 MOST_STREAMS = 1_000  # at the same time
 BATCH = 256  # messages that are read at once
@@ -173,11 +173,14 @@ class StreamTask:
                 continue
             await self._release()
             if loop.time() - self._sent_at >= stream.keepalive:
-                await self._write((stream.heartbeat, -1))
+                await self._write((stream.heartbeat, NO_EVENT))
             await self._wait(POLL)
 
     async def _strike(self, message: Message) -> None:
         """Send a message, or what a fault makes of it."""
+        if message[1] == NO_EVENT:
+            await self._write(message)
+            return
         trouble = self._stage.strike_message(self._platform.name, self._endpoint)
         kind = None if trouble is None else trouble.kind
         if kind == "swap" and self._held is None:
@@ -206,7 +209,7 @@ class StreamTask:
             self._wire.fall_silent()
         while not self._is_over.is_set() and (rest := until - loop.time()) > 0:
             if trouble.kind == "silence" and loop.time() - self._sent_at >= stream.keepalive:
-                await self._write((stream.heartbeat, -1))
+                await self._write((stream.heartbeat, NO_EVENT))
             await self._wait(min(rest, max(POLL, min(stream.keepalive, 1.0) / 4)))
 
     async def _release(self) -> None:
@@ -221,7 +224,7 @@ class StreamTask:
         await self._wire.write(body)
         self._sent_at = asyncio.get_running_loop().time()
         if post >= 0:
-            self._stream.note_sent(post)
+            self._stream.note_sent(post, self._stage.clock())
             self._platform.book.streamed[self._endpoint] += 1
 
     async def _wait(self, seconds: float) -> None:

@@ -1,7 +1,7 @@
 """Scenarios (docs/how-to/faults.md): which requests meet which fault, and when accounts, cursors and the clock change.
 
 A scenario is a TOML file with `seed` and tables `[[fault]]`, or the same as JSON at /_mock/faults. A rule counts the
-requests that fit its platform and endpoint; all its conditions must hold.
+requests that fit its platform and endpoint, or the messages of such streams; all its conditions must hold.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,6 +38,7 @@ KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "protect": (("account",), ()),
     "delete": ((), ("account", "post", "share", "seconds")),
     "restore": (("account",), ()),
+    "edit": (("post", "text"), ()),
     "expire": ((), ("seconds", "requests")),
     "drop": ((), ()),
     "stall": ((), ("seconds",)),
@@ -50,7 +51,7 @@ KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 STREAMED = frozenset(
     {"drop", "stall", "silence", "duplicate", "swap", "hole", "disconnect"}
 )  # strike messages of streams
-LASTING = ("skew", "rename", *FATES, "expire")  # kinds that change what follows, not one answer
+LASTING = ("skew", "rename", *FATES, "edit", "expire")  # kinds that change what follows, not one answer
 HEADERS = ("spent", "window", "none")
 # The least value of each key that is a whole number, and of each that is any number.
 WHOLE = {"from": 1, "to": 1, "every": 1, "burst": 1, "times": 1, "status": 200, "posts": 1, "requests": 0}
@@ -226,7 +227,9 @@ def _check_rule(rule: Mapping[str, Any], number: int) -> dict[str, Any]:
     if kind == "expire" and not set(may) & rule.keys():
         raise MockError(f"{place} (expire) says nothing of how long a cursor holds; give `seconds` or `requests`.")
     if kind == "delete" and len({"account", "post", "share"} & rule.keys()) != 1:
-        raise MockError(f"{place} (delete) says not what is deleted; give one of `account`, `post` and `share`.")
+        raise MockError(f"{place} (delete) does not say what is deleted; give one of `account`, `post` and `share`.")
+    if kind == "delete" and {"account", "seconds"} <= rule.keys():
+        raise MockError(f"{place} (delete): `seconds` is for posts, and an account is deleted at once; leave it out.")
     if kind == "error" and rule.get("status", 503) < 500:
         raise MockError(f"`status` of fault {number + 1} (error) is {rule['status']}; give one from 500 to 599.")
     return dict(rule)

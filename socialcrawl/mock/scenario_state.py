@@ -122,6 +122,8 @@ class ScenarioState:
                 changes.expire(Lifetime(table.get("seconds"), table.get("requests")))
             elif trouble.kind == "rename":
                 changes.rename(self._names[fold_name(table["account"])], table["name"])
+            elif trouble.kind == "edit":
+                changes.edit(self._posts[table["post"]], table["text"])
             elif trouble.kind == "delete" and "account" not in table:
                 changes.delete(self._select_posts(trouble), table.get("seconds", 0.0))
             else:

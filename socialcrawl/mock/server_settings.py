@@ -14,6 +14,8 @@ from socialcrawl.text.wording import explain_unknown
 DEFAULT_LIMIT = 300
 DEFAULT_WINDOW = 900.0
 SEARCH_ALL, COUNTS_ALL = "/2/tweets/search/all", "/2/tweets/counts/all"
+STREAM, STREAM_RULES, CONNECTIONS = "/2/tweets/search/stream", "/2/tweets/search/stream/rules", "/2/connections/all"
+POST_RULES = f"POST {STREAM_RULES}"  # has a window of its own
 X_CAP = 3_000_000  # posts per billing cycle, docs.x.com as of November 2026
 ENDPOINTS = (
     "/2/users/by",
@@ -29,10 +31,16 @@ ENDPOINTS = (
     COUNTS_ALL,
     "/2/usage/tweets",
 )
-READING_POSTS = frozenset({"/2/users/:id/tweets", "/2/users/:id/mentions", "/2/tweets/search/recent", SEARCH_ALL})
-APP_ONLY = frozenset({SEARCH_ALL, "/2/tweets/counts/recent", COUNTS_ALL, "/2/usage/tweets"})
+STREAM_ENDPOINTS = (STREAM, STREAM_RULES, POST_RULES, CONNECTIONS)
+READING_POSTS = frozenset(
+    {"/2/users/:id/tweets", "/2/users/:id/mentions", "/2/tweets/search/recent", SEARCH_ALL, STREAM}
+)
+APP_ONLY = frozenset(
+    {SEARCH_ALL, "/2/tweets/counts/recent", COUNTS_ALL, "/2/usage/tweets", STREAM, STREAM_RULES, CONNECTIONS}
+)
+LIMITS: Mapping[str, int] = {STREAM: 50, STREAM_RULES: 450, POST_RULES: 100}  # X's own, where they are not 300
 RULES: Mapping[str, Sequence[LimitRule]] = {SEARCH_ALL: (LimitRule(1, 1.0),)}  # X's own besides its windows
-FREE = frozenset({"/2/usage/tweets"})
+FREE = frozenset({"/2/usage/tweets", STREAM_RULES, CONNECTIONS})
 
 PLATFORMS = ("x", "bluesky", "mastodon")  # made of posts; the web site is made of pages
 FEED_ACCESS = ("public", "authenticated", "disabled")  # who is shown hashtag timelines on Mastodon (since 4.5)
@@ -51,7 +59,8 @@ class MockSettings:
         export: the folder of an export whose campaign is to be rehearsed, instead of posts; see docs/how-to/exports.md.
         host, port: where to listen; port 0 picks a free one. Hosts that others can reach need `allow_remote`.
         window: the length of a window, seconds.
-        limit: requests per window, for all endpoints or by endpoint (a key of ENDPOINTS; the rest have 300).
+        limit: requests per window, for all endpoints or by endpoint (a key of ENDPOINTS or STREAM_ENDPOINTS; the rest
+            have 300, or those of LIMITS).
         user_limit: the same for tokens of users; None is as `limit`.
         rules: more limits of endpoints, which hold together with the window, for every token on its own. An endpoint
             without an entry has X's own (RULES) as long as its window and limit are X's: a mock with windows of its
@@ -258,7 +267,10 @@ class MockSettings:
 
 
 def _find_limit(limits: Limits, endpoint: str) -> int:
-    return limits if isinstance(limits, int) else limits.get(endpoint, DEFAULT_LIMIT)
+    usual = LIMITS.get(endpoint, DEFAULT_LIMIT)
+    if isinstance(limits, int):
+        return usual if limits == DEFAULT_LIMIT else limits
+    return limits.get(endpoint, usual)
 
 
 def _check_limits(name: str, limits: Limits) -> None:
@@ -270,5 +282,5 @@ def _check_limits(name: str, limits: Limits) -> None:
 
 
 def _check_endpoint(name: str) -> None:
-    if name not in ENDPOINTS:
-        raise MockError(explain_unknown("endpoint", name, ENDPOINTS))
+    if name not in (*ENDPOINTS, *STREAM_ENDPOINTS):
+        raise MockError(explain_unknown("endpoint", name, (*ENDPOINTS, *STREAM_ENDPOINTS)))

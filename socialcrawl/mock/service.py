@@ -54,7 +54,9 @@ class MockResponse:
     posts: int = 0
 
 
-Message = tuple[str | bytes, int]  # what is sent, and the position of the post that it tells of, or -1
+Message = tuple[str | bytes, int]  # what is sent, and the position of the post that appears, or one of these
+NO_POST = -1  # another event
+NO_EVENT = -2  # none at all, as an answer to the client; no fault strikes it
 
 
 class StreamEndedError(Exception):
@@ -96,8 +98,8 @@ class MockStream(Protocol):
             StreamEndedError: that ends the stream.
         """
 
-    def note_sent(self, post: int) -> None:
-        """Count a post that was sent, by its position."""
+    def note_sent(self, post: int, now: float) -> None:
+        """Count a post (its position) that was sent at the server's second `now`."""
 
     def make_ending(self, reason: str | None) -> StreamEndedError:
         """Return the end of a stream that is disconnected on purpose, for a reason of the platform's or its usual."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.errors import MockError
 from socialcrawl.lab.post_table import fold_name
-from socialcrawl.mock.change_log import ACCOUNT, DELETION, NAME, ChangeLog
+from socialcrawl.mock.change_log import ACCOUNT, DELETION, EDIT, NAME, ChangeLog
 from socialcrawl.mock.dataset_clock import DatasetClock
 from socialcrawl.mock.names import HERE, LEGAL
 from socialcrawl.mock.world import World
@@ -54,6 +54,7 @@ class WorldChanges:
         self._issued: dict[str, tuple[float, int]] = {}
         self.log, self.deleted = ChangeLog(), 0
         self._is_deleted: NDArray[np.bool_] | None = None
+        self._edits: dict[int, tuple[str, float]] = {}
         self._awaited: tuple[NDArray[np.float64], NDArray[np.int64]] = (np.zeros(0), np.zeros(0, np.int64))
 
     @property
@@ -74,6 +75,14 @@ class WorldChanges:
     def is_deleted(self, post: int) -> bool:
         """Return whether the post at this position was deleted."""
         return self._is_deleted is not None and bool(self._is_deleted[post])
+
+    def find_text(self, post: int) -> str:
+        """Return the text that the post at this position has now, where the platform lets authors edit theirs."""
+        return self._edits[post][0] if post in self._edits else self._world.texts[post]
+
+    def find_edited(self, post: int) -> float | None:
+        """Return the second of the file at which a post was last edited; None: never."""
+        return self._edits[post][1] if post in self._edits else None
 
     def find_fate(self, row: int) -> int:
         """Return what the account in this row is now: HERE, SUSPENDED, PROTECTED or DELETED (see `names`)."""
@@ -152,6 +161,12 @@ class WorldChanges:
         self.version += 1
         self.log.add(NAME, row, self.moment.there, self.second)
 
+    def edit(self, post: int, text: str) -> None:
+        """Give the post at this position another text from now on; searches and hashtags go on finding its first."""
+        self._edits[post] = (text, self.second)
+        self.version += 1
+        self.log.add(EDIT, post, self.moment.there, self.second)
+
     @property
     def second(self) -> float:
         """The second of the file at which the platform stands; behind its end where all posts are there."""
@@ -186,7 +201,7 @@ class WorldChanges:
         n = len(times) if moment.second is None else int(np.searchsorted(times, moment.second, side="right"))
         for second, post in zip(times[:n].tolist(), posts[:n].tolist(), strict=True):
             there = moment.there if moment.second is None else min(moment.count_until(second), moment.there)
-            self.log.add(DELETION, post, there, second)
+            self.log.add(DELETION, post, there, self.second if moment.second is None else second)
         self._is_deleted[posts[:n]] = True
         self.deleted += n
         self._awaited = times[n:], posts[n:]

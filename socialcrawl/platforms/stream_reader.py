@@ -238,7 +238,7 @@ class _Run:
         """Whether the connection is made."""
         return self.connection is not None
 
-    def open(self, connection: Connection) -> None:
+    def open(self, connection: StreamConnection) -> None:
         """Take note that the connection is made."""
         self.connection = connection
         if connection.begin is not None:

@@ -4,11 +4,20 @@ import re
 import threading
 
 import atproto
+import pytest
 import requests
+import tweepy
+import xdk
 from atproto import models
 from bluesky_mock import START
 from mastodon import Mastodon, StreamListener
 from stream_clients import PATIENCE, rows_of, streaming
+from twarc.client2 import Twarc2
+from twarc.expansions import ensure_flattened
+from xdk.stream.models import UpdateRulesRequest
+from xdk.streaming import StreamConfig
+
+from socialcrawl.testing.social_api import MockAdapter
 
 EVER = {"replay": float("inf")}
 ROWS = rows_of(120)
@@ -92,3 +101,91 @@ def _find(streamed, text):
     """The ids on X of the posts with a text."""
     query = {"query": f'"{text}"', "start_time": "2023-01-01T00:00:00Z"}
     return [post["id"] for post in streamed.admin.get("/2/tweets/search/all", params=query).json()["data"]]
+
+
+X_ROWS = [
+    row._replace(id=str(9_000_000 + n), answers=None) for n, row in enumerate(sorted(ROWS, key=lambda row: row.at))
+]
+
+
+def matching(word, author):
+    """The texts of the posts, reposts too, that have a word or are an author's, in order of time."""
+    return [row.text for row in X_ROWS if word in re.findall(r"\w+", row.text) or row.author == author]
+
+
+@pytest.fixture
+def live():
+    with streaming(X_ROWS, begin=START - 1.0, heartbeat=0.05) as streamed:
+        yield streamed
+
+
+def test_tweepy_adds_rules_and_receives_what_matches(live):
+    class Stream(tweepy.StreamingClient):
+        def __init__(self):
+            super().__init__("TOKEN")
+            self.session.mount("https://api.twitter.com", MockAdapter(live.url))
+            self.told, self.alive, self.problems = [], 0, []
+
+        def on_connect(self):
+            live.end()
+
+        def on_response(self, response):
+            self.told.append(response)
+            if response.data.text == X_ROWS[-1].text:
+                self.disconnect()
+
+        def on_keep_alive(self):
+            self.alive += 1
+
+        def on_errors(self, errors):
+            self.problems.append(errors)
+
+    stream = Stream()
+    made = stream.add_rules([tweepy.StreamRule("rust", tag="about rust"), tweepy.StreamRule("from:author3")])
+    assert [rule.value for rule in stream.get_rules().data] == ["rust", "from:author3"]
+    assert stream.add_rules(tweepy.StreamRule("rust")).errors[0]["title"] == "DuplicateRule"
+    stream.filter(expansions=["author_id"], tweet_fields=["created_at"])
+    assert [one.data.text for one in stream.told] == matching("rust", "author3")
+    assert {rule.id for one in stream.told for rule in one.matching_rules} == {rule.id for rule in made.data}
+    assert all(one.includes["users"][0].id == one.data.author_id for one in stream.told)
+    assert stream.problems == []
+    ids = [rule.id for rule in made.data]
+    assert stream.delete_rules(ids).meta["summary"]["deleted"] == 2
+    stream.session.close()
+
+
+def test_twarc_adds_rules_and_receives_what_matches(live):
+    class Local(Twarc2):
+        def connect(self):
+            super().connect()
+            self.client.mount("https://api.twitter.com", MockAdapter(live.url))
+
+    client = Local(bearer_token="TOKEN")
+    added = client.add_stream_rules([{"value": "rust", "tag": "about rust"}, {"value": "from:author3"}])
+    assert client.get_stream_rules()["data"] == added["data"]
+    event, told = threading.Event(), []
+    for page in client.stream(event=event, record_keepalive=True):
+        if page == "keep-alive":  # it is connected
+            live.end()
+            continue
+        told += ensure_flattened(page)
+        if told[-1]["text"] == X_ROWS[-1].text:
+            event.set()
+    assert [post["text"] for post in told] == matching("rust", "author3")
+    assert {post["author"]["username"] for post in told} <= {row.author for row in X_ROWS}
+    assert client.delete_stream_rule_ids([rule["id"] for rule in added["data"]])["meta"]["summary"]["deleted"] == 2
+    assert "data" not in client.get_stream_rules()
+    client.client.close()
+
+
+def test_xdk_adds_rules_and_receives_what_matches(live):
+    client = xdk.Client(base_url=live.url, bearer_token="TOKEN")
+    added = client.stream.update_rules(UpdateRulesRequest(add=[{"value": "rust"}, {"value": "from:author3"}]))
+    assert added.meta.summary["created"] == 2
+    told = []
+    for message in client.stream.posts(stream_config=StreamConfig(on_connect=live.end, max_retries=0)):
+        told.append(message.data.text)
+        if told[-1] == X_ROWS[-1].text:
+            break
+    assert told == matching("rust", "author3")
+    client.session.close()

@@ -63,6 +63,7 @@ From = Annotated[
 Speed = Annotated[
     float, typer.Option(help="Speed of the posts' clock: seconds per second. 0: it stands still. See --from.")
 ]
+Replay = Annotated[str, typer.Option(help="Bluesky: how much of the file Jetstream can replay, such as 30d.")]
 WithStdin = Annotated[bool, typer.Option("--with-stdin", hidden=True)]
 
 
@@ -90,13 +91,14 @@ def mock(
     now: Now = None,
     from_: From = None,
     speed: Speed = 0.0,
+    replay: Replay = "36h",
     report: Report = None,
     allow_remote: Remote = False,
     with_stdin: WithStdin = False,
 ) -> None:
     """Serve posts as mock platforms.
 
-    It serves X, Bluesky and Mastodon, enforces rate limits and counts requests independently.
+    It serves X, Bluesky and Mastodon with their streams, enforces rate limits and counts requests independently.
     """
     given = dict(locals())
     from socialcrawl.cli.mock_options import make_settings  # noqa: PLC0415

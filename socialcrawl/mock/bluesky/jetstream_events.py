@@ -23,7 +23,7 @@ from socialcrawl.mock.bluesky.identifiers import (
 )
 from socialcrawl.mock.bluesky.post_json import PostWriter, format_moments, render_strong_ref
 from socialcrawl.mock.bounded_cache import BoundedCache
-from socialcrawl.mock.change_log import DELETION, NAME, Change
+from socialcrawl.mock.change_log import DELETION, EDIT, NAME, Change
 from socialcrawl.mock.dataset_clock import DatasetClock
 from socialcrawl.mock.names import DELETED, HERE, SUSPENDED
 from socialcrawl.mock.relations import find_repost
@@ -121,7 +121,9 @@ class JetstreamEvents:
         return chunk[post % _CHUNK]
 
     def make_change(self, change: Change, wire: Wire) -> JetstreamEvent | None:
-        """Return the event of a change; None for one that is none here: nobody is protected on Bluesky."""
+        """Return the event of a change; None for one that is none here: nobody is protected, or edits, on Bluesky."""
+        if change.kind == EDIT:
+            return None
         micros = max(int(change.second * STEP), int(self.micros[change.place - 1]) if change.place else 0)
         seq = self.number_change(change.place, change.rank)
         if change.kind == DELETION:

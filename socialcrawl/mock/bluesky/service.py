@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 
 from socialcrawl.mock.bluesky.identifiers import BlueskyNames
-from socialcrawl.mock.bluesky.jetstream import KEPT, SUBSCRIBE, SUBSCRIBE_EVENTS, Jetstream
+from socialcrawl.mock.bluesky.jetstream_endpoints import KEPT, SUBSCRIBE, SUBSCRIBE_EVENTS, Jetstream
 from socialcrawl.mock.bluesky.jetstream_events import METHOD, JetstreamEvents
 from socialcrawl.mock.bluesky.parameters import (
     CURSOR_CLOSED,

@@ -120,7 +120,7 @@ class StatusRenderer:
             "reblogs_count": draft.reposts,
             "favourites_count": 0,
             "quotes_count": 0,
-            "edited_at": None,
+            "edited_at": None if draft.edited_at is None else format_stamp(int(draft.edited_at)),
         }
 
     def _content(self, draft: Draft, *, foreign: bool) -> str:

@@ -17,7 +17,7 @@ from socialcrawl.mock.mastodon.instance_world import build_town
 from socialcrawl.mock.mastodon.profiles import NOBODY
 from socialcrawl.mock.mastodon.responses import BAD_TOKEN, CURSORS, NOBODY_HERE, TOO_MANY
 from socialcrawl.mock.mastodon.search import ON
-from socialcrawl.mock.mastodon.streaming import (
+from socialcrawl.mock.mastodon.streaming_endpoints import (
     HEALTH,
     HEARTBEAT,
     INVALID_TOKEN,

@@ -108,6 +108,7 @@ class Draft:
         language: a code, or None.
         answered, answered_post: the account and the post (position) that it answers; -1 where there is none.
         replies, reposts: how often it was answered and repeated.
+        edited_at: Unix seconds; None: never.
     """
 
     author: int
@@ -119,6 +120,7 @@ class Draft:
     answered_post: int = -1
     replies: int = 0
     reposts: int = 0
+    edited_at: float | None = None
 
 
 def make_draft(world: World, post: int, changes: WorldChanges, *, repost: bool) -> Draft:
@@ -136,11 +138,12 @@ def make_draft(world: World, post: int, changes: WorldChanges, *, repost: bool) 
     if answered >= 0 and answered != author and answered not in mentioned:
         mentioned.insert(0, answered)
     return Draft(
-        *(author, created_at, world.texts[post], tuple(mentioned), _find_language(world, post)),
+        *(author, created_at, changes.find_text(post), tuple(mentioned), _find_language(world, post)),
         answered=answered,
         answered_post=changes.place(int(references.replied_post[post])),
         replies=int(changes.moment.replies[post]),
         reposts=int(changes.moment.retweets[post]),
+        edited_at=changes.find_edited(post),
     )
 
 

@@ -104,6 +104,21 @@ def make_posts_answer(
     return XAnswer(_join_object(parts), posts=[*page, *more.posts], users=list(more.users))
 
 
+def make_stream_body(renderer: XRenderer, post: int, ask: ShownFields, matching: list[dict[str, str]]) -> bytes:
+    """Return a message of a stream: the post at this position, its expansions and the rules that it matches."""
+    more = _Includes(renderer, ask)
+    more.gather([post])
+    data = b'"data":' + renderer.post(post, ask)
+    return _join_object([data, *more.parts(), b'"matching_rules":' + orjson.dumps(matching)])
+
+
+def find_billed(renderer: XRenderer, post: int, ask: ShownFields) -> tuple[list[int], list[int]]:
+    """Return what a message of a stream costs: positions of posts, and rows of accounts."""
+    more = _Includes(renderer, ask)
+    more.gather([post])
+    return [post, *more.posts], list(more.users)
+
+
 class _Includes:
     """The objects that a page's expansions bring, each once, in order of first appearance."""
 

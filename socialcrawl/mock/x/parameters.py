@@ -98,6 +98,7 @@ _SPAN = frozenset({"since_id", "until_id", "start_time", "end_time"})
 USER_PARAMETERS = _SHOWN
 TIMELINE_PARAMETERS = _SHOWN | _MEDIA | _SPAN | {"max_results", "pagination_token"}
 SEARCH_PARAMETERS = TIMELINE_PARAMETERS | {"query", "next_token", "sort_order"}
+STREAM_PARAMETERS = _SHOWN | _MEDIA
 COUNTS_PARAMETERS = _SPAN | {"query", "next_token", "pagination_token", "granularity", "search_count.fields"}
 USAGE_PARAMETERS = frozenset({"days", "usage.fields"})
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote
 
@@ -11,12 +11,22 @@ import orjson
 from socialcrawl.mock.bounded_cache import BoundedCache
 from socialcrawl.mock.gated_service import Entry, RequestBook
 from socialcrawl.mock.rate_windows import MAIN, TokenWindows, make_label
-from socialcrawl.mock.server_settings import APP_ONLY, ENDPOINTS, FREE, READING_POSTS, MockSettings
-from socialcrawl.mock.service import Guest, MockRequest, MockResponse
+from socialcrawl.mock.server_settings import (
+    APP_ONLY,
+    CONNECTIONS,
+    ENDPOINTS,
+    FREE,
+    READING_POSTS,
+    STREAM,
+    STREAM_RULES,
+    MockSettings,
+)
+from socialcrawl.mock.service import Guest, MockRequest, MockResponse, StreamResponse
 from socialcrawl.mock.world import World
 from socialcrawl.mock.world_changes import WorldChanges
 from socialcrawl.mock.x.bill import XBill
 from socialcrawl.mock.x.bodies import XAnswer
+from socialcrawl.mock.x.filtered_stream import FilteredStreams
 from socialcrawl.mock.x.gate import Gate
 from socialcrawl.mock.x.parameters import Parameters
 from socialcrawl.mock.x.problems import (
@@ -130,10 +140,12 @@ class XService:
             ),
         )
         self._handlers = dict(zip(ENDPOINTS, handlers, strict=True))
+        self._streams = FilteredStreams(renderer, self._bill, settings.credits, settings.heartbeat)
 
     def endpoints(self) -> Sequence[tuple[str, str]]:
-        """Return those of the settings, all GET."""
-        return [("GET", endpoint) for endpoint in ENDPOINTS]
+        """Return those of the settings, all GET, and those of the filtered stream."""
+        streams = [("GET", STREAM), ("GET", STREAM_RULES), ("POST", STREAM_RULES), ("DELETE", CONNECTIONS)]
+        return [*(("GET", endpoint) for endpoint in ENDPOINTS), *streams]
 
     def guest(self, asked: MockRequest) -> Guest | MockResponse:
         """Return who shows a good token; a user's has no limit where only apps may ask, so no window either."""
@@ -149,7 +161,8 @@ class XService:
 
     def take(self, asked: MockRequest, guest: Guest) -> Entry:
         """Return the request at the gate."""
-        passage = self._gate.take(guest.label, guest.kind, asked.endpoint, asked.now)
+        endpoint = f"POST {asked.endpoint}" if asked.method == "POST" else asked.endpoint
+        passage = self._gate.take(guest.label, guest.kind, endpoint, asked.now)
         return Entry(passage.refused, passage.headers, (passage.window,))
 
     def spent(self, asked: MockRequest, entry: Entry) -> Entry:
@@ -170,11 +183,28 @@ class XService:
             # X was seen to tell no limits with a 402, and those of the window with the 429 of the cap.
             return _respond(status, problem, {} if status == 402 else entry.headers)
         try:
+            if asked.endpoint not in self._handlers:
+                return self._answer_stream(asked, guest, call, entry)
             answer = self._answer(asked, call)
         except InvalidRequestError as error:
             return _respond(400, error.problem(call.ask.words), entry.headers)
         self._bill.charge(asked.now, answer.posts, answer.users, answer.counts, answer.archive_counts)
         return _respond(200, answer.body, entry.headers)
+
+    def _answer_stream(self, asked: MockRequest, guest: Guest, call: XCall, entry: Entry) -> MockResponse:
+        """Return the answer of an endpoint of the filtered stream, or the stream itself."""
+        streams, given, words = self._streams, dict(asked.query), call.ask.words
+        if asked.endpoint == CONNECTIONS:
+            return _respond(200, streams.end_all(guest.label), entry.headers)
+        if asked.endpoint == STREAM_RULES and asked.method != "POST":
+            return _respond(200, streams.get_rules(guest.label).list(given, asked.now), entry.headers)
+        if asked.endpoint == STREAM_RULES:
+            status, answer = streams.get_rules(guest.label).change(given, asked.body, asked.now, words)
+            return _respond(status, answer, entry.headers)
+        found = streams.connect(guest.label, given, call.ask)
+        if isinstance(found, StreamResponse):
+            return replace(found, headers={**_OWN, **entry.headers})
+        return _respond(*found, entry.headers)
 
     def _answer(self, asked: MockRequest, call: XCall) -> XAnswer:
         """Return the answer of the endpoint, held where nothing but the request decides it."""

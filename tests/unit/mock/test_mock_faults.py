@@ -72,6 +72,7 @@ def test_the_page_has_every_kind_with_an_example_that_can_be_and_every_key():
         ({"kind": "error", "status": 404}, "give one from 500 to 599"),
         ({"kind": "delete"}, "give one of `account`, `post` and `share`"),
         ({"kind": "delete", "post": "1", "share": 0.5}, "give one of `account`, `post` and `share`"),
+        ({"kind": "delete", "account": "a", "seconds": 3.0}, "`seconds` is for posts"),
         ({"kind": "delete", "share": 2}, "`share` .* is 2; give a number from 0 to 1"),
         ({"kind": "silence"}, "says nothing of `seconds`"),
         ({"kind": "too-many", "headers": "no"}, "Choose one of: spent, window, none"),
@@ -156,7 +157,7 @@ def test_times_are_seconds_since_the_start_and_the_end_is_not_in():
 
 def test_what_lasts_happens_once_and_paged_faults_count_later_pages_only():
     for kind in LASTING:
-        keys = {"account": "a", "name": "b", "seconds": 1.0}
+        keys = {"account": "a", "name": "b", "seconds": 1.0, "post": "1", "text": "c"}
         rule = {"kind": kind, **{key: keys[key] for key in KINDS[kind][0]}}
         if kind == "expire":
             rule["seconds"] = 1.0
@@ -473,7 +474,7 @@ def test_two_runs_of_one_scenario_meet_the_same_faults():
 
 
 def test_every_key_of_a_kind_is_checked_as_a_number_or_a_text():
-    texts = {"platform", "endpoint", "account", "name", "headers", "post", "reason"}
+    texts = {"platform", "endpoint", "account", "name", "headers", "post", "reason", "text"}
     assert {key for needs, may in KINDS.values() for key in (*needs, *may)} | set(
         WHEN
     ) == texts | WHOLE.keys() | REAL.keys()

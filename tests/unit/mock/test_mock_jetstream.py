@@ -159,6 +159,14 @@ def test_another_instance_has_other_numbers_for_the_same_events():
             assert receive(socket)["payload"]["name"] == "FutureCursor"
 
 
+def test_the_number_behind_the_last_event_is_the_place_where_the_next_one_comes():
+    with streaming(begin=START + 95.0, **EVER) as live, live.listen(f"{V2}?cursor={11 * STEP}") as first:
+        assert created(receive(first)) == ("note 9 about rust 🌾 #rust", 11 * STEP)
+        with live.listen(f"{V2}?cursor={11 * STEP + 1}") as second:
+            live.move(START + 105.0)
+            assert created(receive(second)) == created(receive(first)) == ("note 10 about tea", 12 * STEP)
+
+
 @pytest.mark.parametrize(
     ("query", "error", "said"),
     [
@@ -238,7 +246,7 @@ def test_accounts_that_change_and_posts_that_are_deleted_are_events_at_their_pla
         assert (told[0]["account"]["active"], told[0]["account"]["status"]) == (False, "suspended")
         assert (told[1]["identity"]["handle"], told[2]["account"]["active"]) == ("renamed.mock.social", True)
         assert (told[3]["operation"], told[3]["rkey"], "record" in told[3]) == ("delete", key, False)
-        assert [one["seq"] for one in told] == [10 * STEP + 11_000_000 - 10_000_000 + n + 1 for n in range(4)]
+        assert [one["seq"] for one in told] == [11 * STEP + n + 1 for n in range(4)]
         past = [receive(old) for _ in range(4)]
         assert [one["kind"] for one in past] == ["account", "identity", "account", "commit"]
         assert past[3]["commit"].keys() == {"rev", "operation", "collection", "rkey"}
@@ -270,6 +278,11 @@ def test_a_share_of_the_posts_is_deleted_a_while_after_they_appeared_and_no_plat
         token = {"Host": "home.example"}
         tagged = live.admin.get("/api/v1/timelines/tag/rust", params={"limit": 40}, headers=token).json()
         assert not texts & {re.sub("<[^>]*>", "", one["content"]) for one in tagged}
+        found = live.admin.get(
+            "/2/tweets/search/all", params={"query": "rust", "start_time": "2023-01-01T00:00:00Z", "max_results": 500}
+        )
+        assert found.json()["data"]
+        assert not texts & {one["text"] for one in found.json()["data"]}
         for one in gone[:3]:
             feed = live.sky("app.bsky.feed.getAuthorFeed", actor=one["did"], limit=100)
             assert one["rkey"] not in {item["post"]["uri"].rpartition("/")[2] for item in feed["feed"]}

@@ -148,6 +148,32 @@ def test_deleted_posts_are_told_by_their_ids_in_the_streams_that_had_them():
         assert gone.status_code == 404
 
 
+def test_the_greeting_of_an_event_source_is_no_message_that_a_fault_strikes():
+    with streaming(ROWS, begin=FIRST) as live:
+        live.fail({"kind": "hole", "times": 1})
+        with events(live, "hashtag?tag=rust") as source:
+            assert next(source) == ("", ":)")
+            live.end()
+            assert text_of(json.loads(next(source)[1])) == ROWS[3].text
+
+
+def test_an_edited_post_is_told_with_its_new_text_and_shown_so():
+    with streaming(ROWS, begin=START + 35.0) as live, events(live, "hashtag?tag=rust") as source:
+        next(source)
+        found = live.admin.get("/2/tweets/search/all", params={"query": "rust", "start_time": "2023-01-01T00:00:00Z"})
+        number = found.json()["data"][-1]["id"]
+        live.fail({"kind": "edit", "post": number, "text": "another text", "platform": "mastodon"})
+        event, data = next(source)
+        told = json.loads(data)
+        assert (event, text_of(told), told["edited_at"]) == (
+            "status.update",
+            "another text",
+            "2023-11-14T22:13:55.000Z",
+        )
+        shown = live.admin.get(f"/api/v1/statuses/{told['id']}", headers={"Host": "home.example"}).json()
+        assert (text_of(shown), shown["edited_at"]) == ("another text", told["edited_at"])
+
+
 def test_an_event_source_says_that_it_is_open():
     with streaming(ROWS, begin=FIRST, heartbeat=0.05) as live, events(live, "public") as source:
         assert [next(source) for _ in range(3)] == [("", ":)"), ("", ":thump"), ("", ":thump")]

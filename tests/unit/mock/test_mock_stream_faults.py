@@ -1,12 +1,17 @@
 """Faults of streams: each does to messages what the page about faults says; what can be replayed is not lost."""
 
+import time
 from contextlib import suppress
 
+import httpx
 import pytest
-from stream_clients import receive, receive_until, rows_of, streaming
+from stream_clients import SIGNED_IN, receive, receive_until, rows_of, streaming
 from test_mock_jetstream import EVER, V2, created, is_end, written
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, InvalidMessage, InvalidStatus
 
+from socialcrawl.mock import open_streams
+
+STREAM, MASTODON = "/2/tweets/search/stream", "/api/v1/streaming"
 ROWS = rows_of(40)
 TEXTS = written(ROWS)
 
@@ -88,8 +93,6 @@ def test_the_server_says_why_it_disconnects(streamed):
 
 
 def test_faults_of_requests_meet_the_connection(streamed):
-    from websockets.exceptions import InvalidMessage, InvalidStatus
-
     rules = [{"kind": "error", "status": 503, "times": 1, "endpoint": "/xrpc/network*"}]
     rules += [
         {"kind": kind, "from": 2 + n, "times": 1, "endpoint": "/xrpc/network*"} for n, kind in enumerate(("cut",))
@@ -103,6 +106,13 @@ def test_faults_of_requests_meet_the_connection(streamed):
     assert replay(streamed) == TEXTS
 
 
+def test_a_slow_start_comes_late_and_loses_nothing(streamed):
+    streamed.fail({"kind": "slow", "seconds": 0.4, "times": 1, "endpoint": "/xrpc/network*"})
+    began = time.monotonic()
+    assert replay(streamed) == TEXTS
+    assert time.monotonic() - began >= 0.4
+
+
 def test_many_connections_are_served_at_once_and_counted(streamed):
     streams = [streamed.listen(f"{V2}?cursor=1") for _ in range(8)]
     sockets = [stream.__enter__() for stream in streams]
@@ -113,3 +123,31 @@ def test_many_connections_are_served_at_once_and_counted(streamed):
     book = streamed.mock.report()["platforms"]["bluesky"]
     assert book["streamed"] == {V2: 8 * len(TEXTS)}
     assert book["answers"]["101"] == 8
+
+
+def test_more_connections_than_there_is_room_for_are_refused(streamed, monkeypatch):
+    monkeypatch.setattr(open_streams, "MOST_STREAMS", 1)
+    with streamed.listen(V2):
+        with pytest.raises(InvalidStatus) as refusal, streamed.listen(V2):
+            pass
+        assert refusal.value.response.status_code == 503
+
+
+def test_a_server_that_stops_ends_its_streams_in_good_order(caplog):
+    with streaming(ROWS, **EVER) as made:
+        sockets = [made.listen(V2), made.listen("/subscribe"), made.listen(MASTODON, additional_headers=SIGNED_IN)]
+        opened = [socket.__enter__() for socket in sockets]
+        made.admin.post(f"{STREAM}/rules", json={"add": [{"value": "rust"}]})
+        client = httpx.Client(base_url=made.url, headers=SIGNED_IN, timeout=60)
+        http = [client.stream("GET", path) for path in (STREAM, f"{MASTODON}/public")]
+        answers = [one.__enter__() for one in http]
+    for socket, opening in zip(opened, sockets, strict=True):
+        with pytest.raises(ConnectionClosed) as closed:
+            socket.recv(timeout=60)
+        assert closed.value.rcvd.code in (1001, 1012)
+        opening.__exit__(None, None, None)
+    for answer, opening in zip(answers, http, strict=True):
+        answer.read()  # to its end: nothing is missing
+        opening.__exit__(None, None, None)
+    client.close()
+    assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []

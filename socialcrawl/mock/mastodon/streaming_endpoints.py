@@ -1,4 +1,4 @@
-"""Streams of an instance, as server-sent events and over a WebSocket: posts as they appear, and their deletions.
+"""Streams of an instance, as server-sent events and over a WebSocket: posts as they appear, their edits and deletions.
 
 Behaviour and sentences as in github.com/mastodon/mastodon, streaming/index.js of version 4.5. Nothing is replayed. The
 stream `user` is that of somebody who follows everybody whom the instance knows, as the file tells of no one's follows
@@ -14,11 +14,20 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from socialcrawl.mock.change_log import DELETION
+from socialcrawl.mock.change_log import DELETION, EDIT
+from socialcrawl.mock.event_reader import EventReader
 from socialcrawl.mock.mastodon.instance_world import Answer, InstanceWorld
 from socialcrawl.mock.mastodon.responses import is_true, make_refusal
-from socialcrawl.mock.service import Guest, Message, MockRequest, MockResponse, StreamEndedError, StreamResponse
-from socialcrawl.mock.stream_reader import StreamReader
+from socialcrawl.mock.service import (
+    NO_EVENT,
+    NO_POST,
+    Guest,
+    Message,
+    MockRequest,
+    MockResponse,
+    StreamEndedError,
+    StreamResponse,
+)
 
 STREAMING = "/api/v1/streaming"
 HEALTH = f"{STREAMING}/health"
@@ -76,7 +85,7 @@ class MastodonStream:
 
     town: InstanceWorld
     domain: str
-    reader: StreamReader
+    reader: EventReader
     write: Writer
     open: Callable[[str, Mapping[str, Any]], Channel]
     channels: dict[tuple[str, ...], Channel] = field(default_factory=dict)
@@ -89,22 +98,24 @@ class MastodonStream:
         waiting, self.waiting = self.waiting, []
         items = self.reader.read(most)
         if not items:
-            return [(text, -1) for text in waiting] or None
+            return [(text, NO_EVENT) for text in waiting] or None
         town = self.town
-        found: list[Message] = [(text, -1) for text in waiting]
+        found: list[Message] = [(text, NO_EVENT) for text in waiting]
         for item in items:
             if isinstance(item, int):
                 if town.changes.visible[item] and not town.changes.is_deleted(item):
                     found += self._tell(item, "update", item)
             elif item.kind == DELETION:
-                found += self._tell(item.subject, "delete", -1)
+                found += self._tell(item.subject, "delete", NO_POST)
+            elif item.kind == EDIT and not town.changes.is_deleted(item.subject):
+                found += self._tell(item.subject, "status.update", NO_POST)
         return found
 
     def _tell(self, post: int, event: str, counted: int) -> list[Message]:
         names = [channel.names for channel in self.channels.values() if channel.has(post)]
         if not names:
             return []
-        if event == "update":
+        if event != "delete":
             payload = self.town.renderer.status(post, self.domain, signed_in=False).decode()
         else:
             payload = str(self.town.numbers.of(post, self.domain))
@@ -139,7 +150,7 @@ class MastodonStream:
         if len(self.waiting) < _MOST:
             self.waiting.append(orjson.dumps(told).decode())
 
-    def note_sent(self, post: int) -> None:
+    def note_sent(self, post: int, now: float) -> None:
         """Do nothing: Mastodon is free."""
 
     def make_ending(self, reason: str | None) -> StreamEndedError:
@@ -196,7 +207,7 @@ class StreamingEndpoints:
         return StreamResponse(101, stream=stream, is_socket=True, subprotocol=_read_protocol(asked))
 
     def _make(self, domain: str, write: Writer) -> MastodonStream:
-        return MastodonStream(self._town, domain, StreamReader(self._town.changes), write, self._open_at(domain))
+        return MastodonStream(self._town, domain, EventReader(self._town.changes), write, self._open_at(domain))
 
     def _open_at(self, domain: str) -> Callable[[str, Mapping[str, Any]], Channel]:
         return lambda name, parameters: self._open(name, parameters, domain)

@@ -6,7 +6,7 @@ from socialcrawl.mock.change_log import Change
 from socialcrawl.mock.world_changes import WorldChanges
 
 
-class StreamReader:
+class EventReader:
     """Reads what happens from a place on, in order, without missing anything.
 
     Args:

@@ -19,8 +19,16 @@ from socialcrawl.mock.bluesky.jetstream_filter import (
     read_v2,
 )
 from socialcrawl.mock.bluesky.parameters import RefusalError
-from socialcrawl.mock.service import Message, MockRequest, MockResponse, StreamEndedError, StreamResponse
-from socialcrawl.mock.stream_reader import StreamReader
+from socialcrawl.mock.event_reader import EventReader
+from socialcrawl.mock.service import (
+    NO_EVENT,
+    NO_POST,
+    Message,
+    MockRequest,
+    MockResponse,
+    StreamEndedError,
+    StreamResponse,
+)
 from socialcrawl.mock.world_changes import WorldChanges
 
 SUBSCRIBE, SUBSCRIBE_EVENTS = "/subscribe", f"/xrpc/{METHOD}"
@@ -38,7 +46,7 @@ class JetstreamStream:
 
     events: JetstreamEvents
     changes: WorldChanges
-    reader: StreamReader
+    reader: EventReader
     wire: Wire
     wanted: JetstreamFilter
     first: Sequence[str] = ()
@@ -50,7 +58,7 @@ class JetstreamStream:
         """Return the next events that are wanted; posts of accounts that are gone are left out."""
         if self.first:
             first, self.first = self.first, ()
-            return [(text, -1) for text in first]
+            return [(text, NO_EVENT) for text in first]
         items = () if self.waits else self.reader.read(most)
         if not items:
             return None
@@ -60,7 +68,7 @@ class JetstreamStream:
                 if visible[item] and wants(event := self.events.find_post(item, self.wire)):
                     found.append((event.text, item))
             elif (change := self.events.make_change(item, self.wire)) is not None and wants(change):
-                found.append((change.text, -1))
+                found.append((change.text, NO_POST))
         return found
 
     def receive(self, text: str) -> None:
@@ -76,7 +84,7 @@ class JetstreamStream:
         if wanted is not None:
             self.wanted, self.waits = wanted, False
 
-    def note_sent(self, post: int) -> None:
+    def note_sent(self, post: int, now: float) -> None:
         """Do nothing: Jetstream is free."""
 
     def make_ending(self, reason: str | None) -> StreamEndedError:
@@ -135,7 +143,7 @@ class Jetstream:
             subprotocol=_PROTOCOL if _PROTOCOL in offered else None,
         )
 
-    def _find_start(self, cursor: str, *, strict: bool) -> tuple[StreamReader, str | None]:
+    def _find_start(self, cursor: str, *, strict: bool) -> tuple[EventReader, str | None]:
         """Return where a stream begins, and the advice that v2 begins with.
 
         Args:
@@ -145,7 +153,7 @@ class Jetstream:
         Raises:
             RefusalError: the cursor is no number, or too old.
         """
-        live = StreamReader(self._changes)
+        live = EventReader(self._changes)
         if not cursor:
             return live, None
         if not cursor.removeprefix("-").isdecimal() or len(cursor) > 18:
@@ -161,7 +169,7 @@ class Jetstream:
             start, advice = events.find_micros(number), "OutdatedCursor" if number < floor else None
             return self._read_from(max(start, oldest)), advice
         if number > events.last:
-            return live, "FutureCursor"
+            return live, "FutureCursor" if number > events.last + 1 else None
         start = events.find_number(number)
         if strict and start < oldest:
             first = events.number_post(oldest[0])
@@ -169,8 +177,8 @@ class Jetstream:
             raise RefusalError("CursorTooOld", f"{sentence}; re-backfill from your last seq")
         return self._read_from(max(start, oldest)), None
 
-    def _read_from(self, start: tuple[int, int]) -> StreamReader:
-        return StreamReader(self._changes, *start)
+    def _read_from(self, start: tuple[int, int]) -> EventReader:
+        return EventReader(self._changes, *start)
 
 
 def _refuse(sentence: str) -> MockResponse:
