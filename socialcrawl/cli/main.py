@@ -266,7 +266,7 @@ def demo(
     database: DemoDatabase = None,
     as_json: AsJson = False,
 ) -> None:
-    """Try a crawl or a capture offline.
+    """Try a crawl or capture offline.
 
     It collects from a mock of the X API and shows what was found.
     """

@@ -83,7 +83,7 @@ def test_slices_of_a_closed_search_fail_and_say_why(tmp_path):
     database = tmp_path / "a.db"
     with serve_in_thread(posts(), bluesky_limit=100_000, closed_search=True) as mock:
         reason = captured(mock.url, database)
-        assert "6 slices of time that could not be" in reason.why
+        assert "6 of 6 slices of time could not be read" in reason.why
         query = coverage(database)
         assert (query["complete"], {why for _, why in query["failed"]}) == ([], {"protected"})
         child = socialcrawl("report", database)
