@@ -14,6 +14,7 @@ from socialcrawl.text.wording import explain_unknown
 DEFAULT_LIMIT = 300
 DEFAULT_WINDOW = 900.0
 SEARCH_ALL, COUNTS_ALL = "/2/tweets/search/all", "/2/tweets/counts/all"
+COMPLIANCE = ("/2/compliance/jobs", "/2/compliance/jobs/:id")
 X_CAP = 3_000_000  # posts per billing cycle, docs.x.com as of November 2026
 ENDPOINTS = (
     "/2/users/by",
@@ -28,11 +29,12 @@ ENDPOINTS = (
     "/2/tweets/counts/recent",
     COUNTS_ALL,
     "/2/usage/tweets",
+    *COMPLIANCE,
 )
 READING_POSTS = frozenset({"/2/users/:id/tweets", "/2/users/:id/mentions", "/2/tweets/search/recent", SEARCH_ALL})
-APP_ONLY = frozenset({SEARCH_ALL, "/2/tweets/counts/recent", COUNTS_ALL, "/2/usage/tweets"})
+APP_ONLY = frozenset({SEARCH_ALL, "/2/tweets/counts/recent", COUNTS_ALL, "/2/usage/tweets", *COMPLIANCE})
 RULES: Mapping[str, Sequence[LimitRule]] = {SEARCH_ALL: (LimitRule(1, 1.0),)}  # X's own besides its windows
-FREE = frozenset({"/2/usage/tweets"})
+FREE = frozenset({"/2/usage/tweets", *COMPLIANCE})
 
 PLATFORMS = ("x", "bluesky", "mastodon")  # made of posts; the web site is made of pages
 FEED_ACCESS = ("public", "authenticated", "disabled")  # who is shown hashtag timelines on Mastodon (since 4.5)
@@ -89,6 +91,7 @@ class MockSettings:
             `dataset_clock.DatasetClock`; None: all posts are there. Search and counts then stand there too, so it
             leaves no `now`.
         speed: how many seconds of the file pass in a second; 0: it stays at the moment.
+        job_seconds: how long X works on a compliance job.
         since_id_reaches: whether `since_id` without `start_time` lets a search of all posts reach back beyond 30 days,
             which X does not document.
     """
@@ -133,6 +136,7 @@ class MockSettings:
     moment: float | None = None
     speed: float = 0.0
     since_id_reaches: bool = True
+    job_seconds: float = 0.0
 
     def __post_init__(self) -> None:
         self._check_numbers()
@@ -159,6 +163,8 @@ class MockSettings:
             raise MockError(f"The skew is {self.skew} s; give a number of seconds.")
         if not (self.latency >= 0 and isfinite(self.latency)):
             raise MockError(f"The latency is {self.latency} s; give 0 or more.")
+        if not (self.job_seconds >= 0 and isfinite(self.job_seconds)):
+            raise MockError(f"A compliance job takes {self.job_seconds} s; give 0 or more.")
         if self.cap is not None and self.cap < 0:
             raise MockError(f"The cap is {self.cap} posts; give 0 or more.")
         if not 1 <= self.cap_reset_day <= 31:

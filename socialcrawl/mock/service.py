@@ -14,13 +14,14 @@ class MockRequest:
     """A request as it came.
 
     Attributes:
-        method: GET, HEAD or POST.
+        method: GET, HEAD, POST or PUT.
         endpoint: the template that its path fits, as `/2/users/:id/tweets`; the last part may be `*rest`.
         path: the parts of the path that the template names.
         query: the parameters in order, which may repeat.
         headers: by lower-case name.
         body: the bytes.
         host: the name in the Host header, without its port.
+        server: the host and port at which it came in, as `127.0.0.1:8000`.
         now: the server's clock, Unix seconds.
         overlap: how many posts of the page before this one repeats at its beginning, though the cursor is behind them
             (a fault on request); less than the size of the page, and its own cursor goes on from its end.
@@ -35,6 +36,7 @@ class MockRequest:
     host: str = ""
     body: bytes = b""
     overlap: int = 0
+    server: str = ""
 
     def one(self, name: str) -> str | None:
         """Return the last value of a parameter; None where it is not there."""
