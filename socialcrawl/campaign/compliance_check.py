@@ -99,7 +99,7 @@ class ComplianceCheck:
             if job is None or job.is_over:
                 if job is not None and job.status == compliance.DONE and job.last and job.since > since:
                     return None
-                begun = self._begin(kind, job, began)
+                begun = self._begin(kind, job, self._find_round(kind, since, began))
                 if isinstance(begun, Wait):
                     return begun
                 job = begun
@@ -115,6 +115,12 @@ class ComplianceCheck:
                 found = self._advance_job(job)
                 if found is not None:
                     return found
+
+    def _find_round(self, kind: str, since: float, began: float) -> float:
+        """Return the begin of a check of a kind: that of the other kind's, where that is part of the same round."""
+        other = USERS if kind == POSTS else POSTS
+        job = compliance.read_latest(self.store.connection, self.plan.platform.facts.name, other)
+        return began if job is None or job.since <= since else job.since
 
     def _begin(self, kind: str, before: StoredJob | None, began: float) -> StoredJob | Wait | None:
         """Return the next job of a check that is under way, or the first one of another check."""
@@ -284,8 +290,10 @@ def make_check(
 def find_since(connection: Opened, platform: str, now: float) -> float:
     """Return an instant such that the check that is under way on a platform is gone on with; else `now`."""
     latest = [compliance.read_latest(connection, platform, kind) for kind in (POSTS, USERS)]
-    begun = [job.since for job in latest if job is not None and not (job.status == compliance.DONE and job.last)]
-    return min(begun, default=now) - 1e-6
+    known = [job for job in latest if job is not None]
+    begins = {job.since for job in known}
+    over = all(job.status == compliance.DONE and job.last for job in known) and len(known) != 1 and len(begins) < 2
+    return (now if over else max(begins)) - 1e-6
 
 
 def find_latest(connection: Opened, platform: str) -> float | None:

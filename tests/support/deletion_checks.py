@@ -1,5 +1,8 @@
 """What the tests of compliance checks share: accounts that go, a check as its own process runs it, what is left."""
 
+import sys
+from contextlib import closing
+
 import httpx
 from killed_campaigns import DONE, TROUBLE, die_before
 from x_crawls import crawl, rows
@@ -18,8 +21,6 @@ def go(mock, **fates):
 
 def run_check(settings, most=compliance_check.MOST_IDS, each=lambda: None):
     """Check what is stored until all is checked and applied; the reports of what was removed."""
-    from contextlib import closing
-
     from socialcrawl.campaign.build import build
     from socialcrawl.campaign.compliance_check import JobResult, apply_result, find_since, make_check
     from socialcrawl.engine.model import Wait
@@ -57,7 +58,7 @@ def work(given, room=0, statement=0):
     try:
         run_check(check_settings(given, "test"), most=given.get("seed", 1))
     except SocialcrawlError as error:
-        print(error)
+        sys.stderr.write(f"{error}\n")
         return TROUBLE
     return DONE
 
@@ -65,7 +66,8 @@ def work(given, room=0, statement=0):
 def authors(database):
     """Who wrote the stored posts: username -> ids of posts."""
     found = {}
-    query = "select a.username, p.id from post p join account a on a.node = p.author order by p.id"
+    query = "select a.username, p.id from post p join account a on a.node = p.author "
+    query += "where a.username is not null order by p.id"
     for name, key in rows(database, query):
         found.setdefault(name, []).append(key)
     return found

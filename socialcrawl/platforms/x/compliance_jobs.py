@@ -74,9 +74,9 @@ class XComplianceService:
         return _read_store(wire.fetch(grant, "GET", address))
 
 
-def is_json_post(endpoint: str) -> bool:
-    """Return whether a request to an endpoint sends its parameters as JSON by POST."""
-    return endpoint == CREATE
+def is_about_jobs(endpoint: str) -> bool:
+    """Return whether an endpoint tells of jobs, with their signed addresses."""
+    return endpoint in (CREATE, JOBS, JOB)
 
 
 def _parse_job(given: Any) -> PlatformJob:

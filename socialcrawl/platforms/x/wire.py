@@ -14,7 +14,7 @@ from socialcrawl.platforms.headers import parse_date, parse_pause
 from socialcrawl.platforms.http_client import HttpAnswer, HttpClient, bound_memory
 from socialcrawl.platforms.json_reader import decode_json, name_empty
 from socialcrawl.platforms.x import classify, parse
-from socialcrawl.platforms.x.compliance_jobs import is_json_post
+from socialcrawl.platforms.x.compliance_jobs import CREATE, is_about_jobs
 from socialcrawl.platforms.x.source import BY_ID, BY_NAME, FOLLOWING, MENTIONS, TIMELINE
 from socialcrawl.platforms.x.transport import NoAnswerError, XSession
 from socialcrawl.platforms.x.vocabulary import Vocabulary
@@ -179,9 +179,13 @@ class XWire:
 def _send(made: tweepy.Client, request: Request) -> requests.Response:
     params = dict(request.params)
     route = request.endpoint.partition("?")[0].replace(":id", quote(params.pop("id", ""), safe=""))
-    method, given = ("POST", {"json": params}) if is_json_post(request.endpoint) else ("GET", {"params": params})
+    if is_about_jobs(request.endpoint):  # tweepy logs answers, and these hold signed addresses
+        method, given = ("POST", {"json": params}) if request.endpoint == CREATE else ("GET", {"params": params})
+        shown = {"Authorization": f"Bearer {made.bearer_token}"}
+        signing: requests.Response = made.session.request(method, route, headers=shown, **given)
+        return signing
     try:
-        answer: requests.Response = made.request(method, route, **given, user_auth=made.bearer_token is None)
+        answer: requests.Response = made.request("GET", route, params=params, user_auth=made.bearer_token is None)
     except requests.RequestException:
         raise
     except tweepy.HTTPException as error:
