@@ -9,7 +9,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import Column, ColumnElement, Connection, Select, Table, delete, func, insert, or_, select, update
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Select,
+    Table,
+    delete,
+    func,
+    insert,
+    inspect,
+    or_,
+    select,
+    update,
+)
 
 from socialcrawl.engine.model import format_time, parse_time
 from socialcrawl.storage.database.bulk import make_insert, select_by_keys
@@ -17,6 +30,7 @@ from socialcrawl.storage.database.connection import read_unlocked
 from socialcrawl.storage.database.trouble import convert_errors
 from socialcrawl.storage.erasure.orders import ErasureOrder
 from socialcrawl.storage.schema.tables import account, account_check, campaign, compliance_job, post, post_check
+from socialcrawl.text.wording import pluralize
 
 POSTS, USERS = "posts", "users"
 BEGUN, CREATED, UPLOADED, READY, APPLIED, DONE = "begun", "created", "uploaded", "ready", "applied", "done"
@@ -51,15 +65,22 @@ class StoredJob:
 
 
 class ComplianceSummary(NamedTuple):
-    """The latest checks of a database: when the last one ended (ISO 8601), and what all of them have removed.
+    """The checks of a database: when the last job ended (ISO 8601), and what all of them have removed.
 
-    `running`: the kinds of which a check is under way.
+    `running`: the kinds (posts, users) of which a check is under way.
     """
 
     ended: str | None
     posts: int
     accounts: int
     running: list[str]
+
+    def describe(self) -> str:
+        """Return a sentence for people, without a full stop."""
+        last = "not checked yet" if self.ended is None else f"last checked at {self.ended[:19]}Z"
+        removed = f"{pluralize(self.posts, 'post')} and {pluralize(self.accounts, 'account')} removed so far"
+        under_way = f" (a check of {' and '.join(self.running)} is under way)" if self.running else ""
+        return f"what the platform no longer shows: {last}, {removed}{under_way}"
 
 
 def read_latest(connection: Connection, platform: str, kind: str) -> StoredJob | None:
@@ -177,7 +198,9 @@ def keep_stored(connection: Connection, order: ErasureOrder, platform: str) -> E
 
 
 def summarize_checks(connection: Connection) -> ComplianceSummary | None:
-    """Return the latest checks of a database; None: there were none. Called in a transaction."""
+    """Return the checks of a database; None: there were none, or its schema is older. Called in a transaction."""
+    if not inspect(connection).has_table(compliance_job.name):
+        return None
     totals = select(
         func.max(compliance_job.c.ended_at),
         func.sum(compliance_job.c.removed_posts),
