@@ -24,10 +24,9 @@ from socialcrawl.crawls.reporting import renew_snapshots
 from socialcrawl.engine.model import Grant, Reply, ReplyKind, Request, Stop, Wait, format_time
 from socialcrawl.errors import SettingsError, SourceError
 from socialcrawl.platforms.base import Wired
-from socialcrawl.platforms.compliance import MOST_IDS, ComplianceJobs, PlatformJob
+from socialcrawl.platforms.platform_jobs import MOST_IDS, ComplianceJobs, PlatformJob
 from socialcrawl.ratelimit.planner import WindowPlanner
-from socialcrawl.storage import compliance
-from socialcrawl.storage.compliance import POSTS, USERS, JobStart, StoredJob
+from socialcrawl.storage import stored_checks
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.erasure import execution
 from socialcrawl.storage.erasure.dry_run import is_dry_run
@@ -35,10 +34,11 @@ from socialcrawl.storage.erasure.forgetting import ErasureReport, forget
 from socialcrawl.storage.erasure.orders import ErasureOrder, read_result
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.storage.sql_store import SqlStore
+from socialcrawl.storage.stored_checks import POSTS, USERS, JobStart, StoredJob
 
 OF_NOBODY = -1  # the pick that these requests serve in the ledger
 SOON, LATE = 10.0, 900.0  # seconds between two looks at a job, at first and at most
-RESTS = {compliance.FAILED: 3600.0, compliance.EXPIRED: 60.0}  # seconds until another job follows one that ...
+RESTS = {stored_checks.FAILED: 3600.0, stored_checks.EXPIRED: 60.0}  # seconds until another job follows one that ...
 LOST = 8 * 86_400.0  # seconds after which a job of another campaign is over: results can be had for 7 days
 
 
@@ -95,9 +95,9 @@ class ComplianceCheck:
 
     def _advance_kind(self, kind: str, since: float, began: float) -> JobResult | Wait | None:
         while True:
-            job = compliance.read_latest(self.store.connection, self.plan.platform.facts.name, kind)
+            job = stored_checks.read_latest(self.store.connection, self.plan.platform.facts.name, kind)
             if job is None or job.is_over:
-                if job is not None and job.status == compliance.DONE and job.last and job.since > since:
+                if job is not None and job.status == stored_checks.DONE and job.last and job.since > since:
                     return None
                 begun = self._begin(kind, job, self._find_round(kind, since, began))
                 if isinstance(begun, Wait):
@@ -109,7 +109,7 @@ class ComplianceCheck:
                 if self.now() < job.began + LOST:
                     why = f"the campaign {job.campaign!r} is checking {kind}"
                     return Wait(self.now() + LATE, why)
-                compliance.note_job(self.store.connection, job, status=compliance.EXPIRED, ended_at=self.now())
+                stored_checks.note_job(self.store.connection, job, status=stored_checks.EXPIRED, ended_at=self.now())
                 continue
             if not job.is_over:
                 found = self._advance_job(job)
@@ -119,27 +119,27 @@ class ComplianceCheck:
     def _find_round(self, kind: str, since: float, began: float) -> float:
         """Return the begin of a check of a kind: that of the other kind's, where that is part of the same round."""
         other = USERS if kind == POSTS else POSTS
-        job = compliance.read_latest(self.store.connection, self.plan.platform.facts.name, other)
+        job = stored_checks.read_latest(self.store.connection, self.plan.platform.facts.name, other)
         return began if job is None or job.since <= since else job.since
 
     def _begin(self, kind: str, before: StoredJob | None, began: float) -> StoredJob | Wait | None:
         """Return the next job of a check that is under way, or the first one of another check."""
         now = self.now()
-        goes_on = before is not None and not (before.status == compliance.DONE and before.last)
+        goes_on = before is not None and not (before.status == stored_checks.DONE and before.last)
         if before is not None and now < (until := (before.ended or now) + RESTS.get(before.status, 0.0)):
             return Wait(until, f"the job for {kind} has {before.status}: another one follows")
         since = before.since if before is not None and goes_on else began
         name = f"socialcrawl-{secrets.token_hex(8)}"
         start = JobStart(self.store.campaign, kind, since, now, self.most, name)
-        return compliance.begin_job(self.store.connection, start)
+        return stored_checks.begin_job(self.store.connection, start)
 
     def _advance_job(self, job: StoredJob) -> JobResult | Wait | None:
         """Do the next step of a job; None: there may be another one at once."""
-        if job.status == compliance.APPLIED:
+        if job.status == stored_checks.APPLIED:
             return JobResult(job, ErasureOrder())
-        if job.status == compliance.UPLOADED and self.now() < (until := _find_next_look(job)):
+        if job.status == stored_checks.UPLOADED and self.now() < (until := _find_next_look(job)):
             return Wait(until, f"{self.plan.platform.title} works on the job for {job.kind}")
-        found = self._create(job) if job.status == compliance.BEGUN else self._look(job)
+        found = self._create(job) if job.status == stored_checks.BEGUN else self._look(job)
         if isinstance(found, Wait) or found is None:
             return found
         if found.status == "created":
@@ -150,8 +150,8 @@ class ComplianceCheck:
         if found.status in ("failed", "expired"):
             self._note(job, status=found.status, ended_at=self.now())
             return None
-        if job.status != compliance.UPLOADED:  # the ids are there, though the answer to their upload was lost
-            self._note(job, job=found.id, status=compliance.UPLOADED, uploaded_at=self.now(), looked_at=self.now())
+        if job.status != stored_checks.UPLOADED:  # the ids are there, though the answer to their upload was lost
+            self._note(job, job=found.id, status=stored_checks.UPLOADED, uploaded_at=self.now(), looked_at=self.now())
         return None
 
     def _create(self, job: StoredJob) -> PlatformJob | Wait:
@@ -169,47 +169,47 @@ class ComplianceCheck:
                 f"{self.plan.platform.title} created no compliance job for {job.kind}: run it again later."
             )
         if found.status == "created":
-            self._note(job, job=found.id, status=compliance.CREATED)
+            self._note(job, job=found.id, status=stored_checks.CREATED)
         return found
 
     def _look(self, job: StoredJob) -> PlatformJob | None:
         """Return the job as the platform has it now; None: it has none such, and the job has expired."""
         found = self.jobs.parse_job(self._ask(partial(self.jobs.make_job_request, job=str(job.job))))
         if found is None:
-            self._note(job, status=compliance.EXPIRED, ended_at=self.now())
+            self._note(job, status=stored_checks.EXPIRED, ended_at=self.now())
         else:
             self._note(job, looked_at=self.now())
         return found
 
     def _upload(self, job: StoredJob, found: PlatformJob) -> None:
-        if job.status == compliance.UPLOADED:  # the platform has not noticed yet, or will let it expire
+        if job.status == stored_checks.UPLOADED:  # the platform has not noticed yet, or will let it expire
             return
-        ids = compliance.read_ids(self.store.connection, job)
+        ids = stored_checks.read_ids(self.store.connection, job)
         grant = self._take(partial(self.jobs.make_upload_request, job=found.id))
         if not self._settle(grant, self.jobs.upload(self.wire, grant, found.upload, ids), store=True):
-            self._note(job, status=compliance.EXPIRED, ended_at=self.now())
+            self._note(job, status=stored_checks.EXPIRED, ended_at=self.now())
             return
-        self._note(job, job=found.id, status=compliance.UPLOADED, uploaded_at=self.now(), looked_at=self.now())
+        self._note(job, job=found.id, status=stored_checks.UPLOADED, uploaded_at=self.now(), looked_at=self.now())
 
     def _download(self, job: StoredJob, found: PlatformJob) -> JobResult | None:
-        self._note(job, job=found.id, status=compliance.READY)
+        self._note(job, job=found.id, status=stored_checks.READY)
         grant = self._take(partial(self.jobs.make_download_request, job=found.id))
         reply, body = self.jobs.download(self.wire, grant, found.download)
         if not self._settle(grant, reply, store=True):
-            self._note(job, status=compliance.EXPIRED, ended_at=self.now())
+            self._note(job, status=stored_checks.EXPIRED, ended_at=self.now())
             return None
         try:
             order = read_result(body, job.kind)
         except SettingsError as error:
             raise SourceError(f"The result of the job for {job.kind} cannot be read: {error}") from error
-        kept = compliance.keep_stored(self.store.connection, order, self.plan.platform.facts.name)
+        kept = stored_checks.keep_stored(self.store.connection, order, self.plan.platform.facts.name)
         if kept.users or kept.posts or kept.places:
             return JobResult(job, kept)
-        self._note(job, status=compliance.DONE, ended_at=self.now(), removed_posts=0, removed_accounts=0)
+        self._note(job, status=stored_checks.DONE, ended_at=self.now(), removed_posts=0, removed_accounts=0)
         return None
 
     def _note(self, row: StoredJob, /, **values: object) -> None:
-        compliance.note_job(self.store.connection, row, **values)
+        stored_checks.note_job(self.store.connection, row, **values)
 
     def _ask(self, make: Callable[[tuple[int, int]], Request]) -> object:
         """Return the JSON that answers a request.
@@ -289,16 +289,16 @@ def make_check(
 
 def find_since(connection: Opened, platform: str, now: float) -> float:
     """Return an instant such that the check that is under way on a platform is gone on with; else `now`."""
-    latest = [compliance.read_latest(connection, platform, kind) for kind in (POSTS, USERS)]
+    latest = [stored_checks.read_latest(connection, platform, kind) for kind in (POSTS, USERS)]
     known = [job for job in latest if job is not None]
     begins = {job.since for job in known}
-    over = all(job.status == compliance.DONE and job.last for job in known) and len(known) != 1 and len(begins) < 2
+    over = all(job.status == stored_checks.DONE and job.last for job in known) and len(known) != 1 and len(begins) < 2
     return (now if over else max(begins)) - 1e-6
 
 
 def find_latest(connection: Opened, platform: str) -> float | None:
     """Return when the oldest of the latest checks of each kind began; None: one was never made."""
-    latest = [compliance.read_latest(connection, platform, kind) for kind in (POSTS, USERS)]
+    latest = [stored_checks.read_latest(connection, platform, kind) for kind in (POSTS, USERS)]
     return min((job.since for job in latest if job is not None), default=None) if None not in latest else None
 
 
@@ -311,11 +311,11 @@ def remove_named(connection: Opened, result: JobResult, platform: str, at: str) 
         platform: that of the ids.
         at: the instant, ISO 8601.
     """
-    if result.job.status == compliance.APPLIED:  # it is gone from the tables: what is left is to clear the file
+    if result.job.status == stored_checks.APPLIED:  # it is gone from the tables: what is left is to clear the file
         return ErasureReport()
     report = forget(connection, result.order, at, platform)
     if not is_dry_run(connection):
-        compliance.note_applied(connection, result.job, report.counts["post"], report.counts["account"], at)
+        stored_checks.note_applied(connection, result.job, report.counts["post"], report.counts["account"], at)
     return report
 
 
@@ -335,7 +335,7 @@ def apply_result(connection: Opened, result: JobResult, platform: str, now: floa
     work = partial(remove_named, result=result, platform=platform, at=format_time(now))
     report = execution.erase(connection, work)
     renew_snapshots(CampaignTraces(connection))
-    compliance.note_job(connection, result.job, status=compliance.DONE)
+    stored_checks.note_job(connection, result.job, status=stored_checks.DONE)
     return report
 
 

@@ -17,8 +17,8 @@ from socialcrawl.exporters.pseudonymize import Pseudonymizer
 from socialcrawl.exporters.selection import ExportSelection
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.platforms.registry import find_platform
-from socialcrawl.storage.compliance import summarize_checks
 from socialcrawl.storage.counting_rule import COUNTING
+from socialcrawl.storage.stored_checks import summarize_checks
 from socialcrawl.system.loopback import is_loopback
 
 # What may be told of settings; the rest names people, files, servers and where tokens are.

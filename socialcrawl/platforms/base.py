@@ -19,7 +19,7 @@ from socialcrawl.ratelimit.policy import Policy
 from socialcrawl.text.entities import NONE, Entities
 
 if TYPE_CHECKING:
-    from socialcrawl.platforms.compliance import ComplianceJobs
+    from socialcrawl.platforms.platform_jobs import ComplianceJobs
     from socialcrawl.platforms.server_info import InstanceRules, Meters
 
 Secret = str | tuple[str, ...]

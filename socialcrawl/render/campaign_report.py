@@ -26,12 +26,12 @@ from socialcrawl.render.headline import list_headlines
 from socialcrawl.render.kind_parts import collect_knowledge, find_curve, list_parts
 from socialcrawl.render.methods_paragraph import CollectionFacts, list_gaps, list_unseen
 from socialcrawl.render.sample_report import make_finite
-from socialcrawl.storage.compliance import ComplianceSummary, summarize_checks
 from socialcrawl.storage.database.address import find_address
 from socialcrawl.storage.queries.judgement import Judgement, judge_shadows
 from socialcrawl.storage.queries.row_values import join_transaction
 from socialcrawl.storage.queries.summary import Summary, summarize_campaign
 from socialcrawl.storage.queries.traces import CampaignTraces
+from socialcrawl.storage.stored_checks import ComplianceSummary, summarize_checks
 from socialcrawl.system.loopback import is_loopback
 from socialcrawl.text.wording import pluralize
 

@@ -17,7 +17,7 @@ from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import Wait, format_time
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.render.live_screen import CampaignView
-from socialcrawl.storage import compliance
+from socialcrawl.storage import stored_checks
 from socialcrawl.storage.database.connection import open_database
 from socialcrawl.storage.erasure import execution
 from socialcrawl.text.terminal import write_error, write_json, write_line
@@ -94,7 +94,7 @@ def _advance(plan: Plan, since: float) -> JobResult | Wait | None:
 def _apply(plan: Plan, found: JobResult, manner: ErasureOptions, tally: _Tally) -> None:
     where, platform = plan.settings.database, plan.platform.facts.name
     work = partial(remove_named, result=found, platform=platform, at=format_time(SystemClock().now()))
-    if found.job.status == compliance.APPLIED:
+    if found.job.status == stored_checks.APPLIED:
 
         def clear() -> None:
             with open_database(where, create=False, durable=True) as connection:
@@ -109,7 +109,7 @@ def _apply(plan: Plan, found: JobResult, manner: ErasureOptions, tally: _Tally) 
         tally.accounts += report.counts.get("account", 0)
     if not manner.dry:
         with open_database(where, create=False, durable=True) as connection:
-            compliance.note_job(connection, found.job, status=compliance.DONE)
+            stored_checks.note_job(connection, found.job, status=stored_checks.DONE)
 
 
 def _show(tally: _Tally, manner: ErasureOptions) -> int:
@@ -118,7 +118,9 @@ def _show(tally: _Tally, manner: ErasureOptions) -> int:
         write_json(json.dumps({"dry_run": manner.dry, "removed": removed, "until": tally.until}))
     elif tally.until is not None:
         write_line(f"not done yet: run it again after {tally.until[:19]}Z to go on")
-    elif not manner.dry or not tally.rows:
+    elif manner.dry and tally.rows:
+        write_line("nothing was deleted: --yes deletes this, and goes on with the check")
+    else:
         gone = f"{pluralize(tally.posts, 'post')} and {pluralize(tally.accounts, 'account')}"
         write_line(f"checked: {gone} removed that the platform no longer shows")
     return DONE if tally.until is None else WAITS

@@ -22,7 +22,6 @@ from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.render.console import Text
 from socialcrawl.storage import daemons
-from socialcrawl.storage.compliance import ComplianceSummary, summarize_checks
 from socialcrawl.storage.daemons import CampaignLease, LiveDaemon
 from socialcrawl.storage.database.address import DatabaseAddress, parse_address
 from socialcrawl.storage.database.connection import HURRY, Opened, open_database
@@ -30,6 +29,7 @@ from socialcrawl.storage.database.filetypes import DATABASE, recognize, require_
 from socialcrawl.storage.database.health import is_missing
 from socialcrawl.storage.database.lease import find_holder
 from socialcrawl.storage.queries.row_values import join_transaction
+from socialcrawl.storage.stored_checks import ComplianceSummary, summarize_checks
 from socialcrawl.storage.versions import read_latest_settings
 from socialcrawl.text.terminal import write_error, write_json
 from socialcrawl.text.wording import format_span

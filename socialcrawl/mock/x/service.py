@@ -17,8 +17,8 @@ from socialcrawl.mock.world import World
 from socialcrawl.mock.world_changes import WorldChanges
 from socialcrawl.mock.x.bill import XBill
 from socialcrawl.mock.x.bodies import XAnswer
-from socialcrawl.mock.x.compliance_jobs import JOB, LASTING, STORAGE, XComplianceJobs
 from socialcrawl.mock.x.gate import Gate
+from socialcrawl.mock.x.job_store import JOB, LASTING, STORAGE, XComplianceJobs
 from socialcrawl.mock.x.parameters import Parameters
 from socialcrawl.mock.x.problems import (
     NOT_FOUND,

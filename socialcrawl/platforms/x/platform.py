@@ -15,7 +15,7 @@ from socialcrawl.platforms.base import Keys, Platform, Secret, Template, Terms, 
 from socialcrawl.platforms.facts import X
 from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan
 from socialcrawl.platforms.x.applications import POLICY, check_applications, find_application
-from socialcrawl.platforms.x.compliance_jobs import XComplianceService
+from socialcrawl.platforms.x.compliance_service import XComplianceService
 from socialcrawl.platforms.x.entities import ENTITIES
 from socialcrawl.platforms.x.meters import XMeters, make_probe_request
 from socialcrawl.platforms.x.source import (

@@ -14,7 +14,7 @@ from socialcrawl.platforms.headers import parse_date, parse_pause
 from socialcrawl.platforms.http_client import HttpAnswer, HttpClient, bound_memory
 from socialcrawl.platforms.json_reader import decode_json, name_empty
 from socialcrawl.platforms.x import classify, parse
-from socialcrawl.platforms.x.compliance_jobs import CREATE, is_about_jobs
+from socialcrawl.platforms.x.compliance_service import CREATE, is_about_jobs
 from socialcrawl.platforms.x.source import BY_ID, BY_NAME, FOLLOWING, MENTIONS, TIMELINE
 from socialcrawl.platforms.x.transport import NoAnswerError, XSession
 from socialcrawl.platforms.x.vocabulary import Vocabulary

@@ -6,15 +6,12 @@ they are endpoints of their own. Upload and download go to signed addresses of a
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from socialcrawl.engine.model import Grant, Reply, ReplyKind, Request
 from socialcrawl.errors import SourceError
-from socialcrawl.platforms.compliance import PlatformJob
 from socialcrawl.platforms.http_client import HttpAnswer
-
-if TYPE_CHECKING:
-    from socialcrawl.platforms.x.wire import XWire
+from socialcrawl.platforms.platform_jobs import PlatformJob
 
 JOBS, JOB = "/2/compliance/jobs", "/2/compliance/jobs/:id"
 CREATE, UPLOAD, DOWNLOAD = f"{JOBS}?create", f"{JOB}?upload", f"{JOB}?download"
@@ -24,7 +21,7 @@ TEXT = {"Content-Type": "text/plain"}  # one of the headers that the address of 
 
 @dataclass(frozen=True, slots=True)
 class XComplianceService:
-    """X's jobs; see `compliance.ComplianceJobs`."""
+    """X's jobs; see `platform_jobs.ComplianceJobs`."""
 
     def make_create_request(self, key: tuple[int, int], kind: str, name: str) -> Request:
         """See `ComplianceJobs.make_create_request`."""
@@ -59,17 +56,18 @@ class XComplianceService:
             raise _explain()
         return [_parse_job(one) for one in listed]
 
-    def ask(self, wire: "XWire", grant: Grant) -> tuple[Reply, Any]:
+    def ask(self, wire: Any, grant: Grant) -> tuple[Reply, Any]:
         """See `ComplianceJobs.ask`. The answer is never kept: it holds signed addresses."""
         reply, body = wire.ask(grant)
-        return replace(reply, received=None), body
+        bare: Reply = replace(reply, received=None)
+        return bare, body
 
-    def upload(self, wire: "XWire", grant: Grant, address: str, ids: list[str]) -> Reply:
+    def upload(self, wire: Any, grant: Grant, address: str, ids: list[str]) -> Reply:
         """See `ComplianceJobs.upload`."""
         content = "".join(f"{key}\n" for key in ids).encode("ascii")
         return _read_store(wire.fetch(grant, "PUT", address, TEXT, content))[0]
 
-    def download(self, wire: "XWire", grant: Grant, address: str) -> tuple[Reply, bytes]:
+    def download(self, wire: Any, grant: Grant, address: str) -> tuple[Reply, bytes]:
         """See `ComplianceJobs.download`."""
         return _read_store(wire.fetch(grant, "GET", address))
 
