@@ -136,7 +136,7 @@ def compliance(
     pause: Pause = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete what the platform no longer shows.
+    """Delete what a platform removed.
 
     It has the platform check all posts and accounts in the database, and deletes those that were deleted, suspended or
     protected. If it is interrupted, run it again to go on.
