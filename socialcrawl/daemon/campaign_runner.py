@@ -255,12 +255,13 @@ class CampaignRunner:
             self._put_down()
             self.settings, self._fresh, self._faults, self._failures = self._fresh, None, 0, 0
             self.schedule = self.settings.schedule.schedule
-            self.upkeep = ComplianceUpkeep(self.settings, self.process.time.now)
+            self.upkeep = self.upkeep.take_over(self.settings)
             after = self._plan_first()
         if self._lost:
             self._lost = False
             after = self._plan_retry(StoreError(f"The database {self.settings.database} is gone: put it back."))
         if self._barred:
+            self.upkeep.let_go()
             after = NextRun(*self._find_stop_state(after), None, close=True, same=self._barred[0] == PAUSED)
         if after.close:
             self._put_down()

@@ -7,16 +7,17 @@ of the database runs: this one is closed, and others are paused, as a command wi
 import os
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from math import inf
 
 from socialcrawl.campaign.build import OpenCampaign
 from socialcrawl.campaign.compliance_check import JobResult, apply_result, find_latest, make_check
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.engine.model import Wait
-from socialcrawl.errors import HeldError, SocialcrawlError
+from socialcrawl.errors import HeldError, SocialcrawlError, StoreError
 from socialcrawl.storage import daemons
 from socialcrawl.storage.daemons import Pauser
-from socialcrawl.storage.database.connection import open_database
+from socialcrawl.storage.database.connection import Opened, open_database
 
 AGAIN = 900.0  # seconds until a check that could not go on is tried again
 YIELD = 5.0  # seconds until other campaigns that were paused are looked at again
@@ -74,22 +75,47 @@ class ComplianceUpkeep:
         """
         assert self._result is not None
         with open_database(self.settings.database, create=False, durable=True) as connection:
+            waits = False
             try:
                 apply_result(connection, self._result, self.settings.source.platform, self.now())
+                self._result, self.trouble = None, ""
+                self.due = inf if self.every is None else self.now()
             except HeldError as error:
                 self._rounds += 1
-                if self._rounds < ROUNDS:
-                    mine = self.settings.name
-                    held = [one.campaign for one in daemons.read_leases(connection) if one.is_alive(self.now())]
-                    names = [name for name in held if name != mine]
-                    self._paused += daemons.pause_campaigns(connection, names, self.now(), _name_pauser())
+                waits = self._rounds < ROUNDS
+                if waits:
+                    self._pause_others(connection)
                     self.due, self.trouble = self.now() + YIELD, f"it waits for other campaigns ({error})"
-                    return
-                self.fail(error)
-            self._result, self._rounds = None, 0
-            if self._paused:
-                daemons.resume_campaigns(connection, self._paused, _name_pauser())
-                self._paused.clear()
+                else:
+                    self.fail(error)
+            finally:
+                if not waits:
+                    self._resume_others(connection)
+
+    def take_over(self, settings: Settings) -> "ComplianceUpkeep":
+        """Return the checks by another campaign file of the campaign; what was to be removed is still removed."""
+        other = ComplianceUpkeep(settings, self.now)
+        if self._result is not None:
+            other._result, other._paused, other._rounds = self._result, self._paused, self._rounds
+            other.due = self.now()
+        return other
+
+    def let_go(self) -> None:
+        """Resume campaigns that were paused, as nothing is removed before this campaign may run again."""
+        if self._paused:
+            with suppress(StoreError), open_database(self.settings.database, create=False) as connection:
+                self._resume_others(connection)
+
+    def _pause_others(self, connection: Opened) -> None:
+        held = [one.campaign for one in daemons.read_leases(connection) if one.is_alive(self.now())]
+        names = [name for name in held if name != self.settings.name]
+        self._paused += daemons.pause_campaigns(connection, names, self.now(), _name_pauser())
+
+    def _resume_others(self, connection: Opened) -> None:
+        self._rounds = 0
+        if self._paused:
+            daemons.resume_campaigns(connection, self._paused, _name_pauser())
+            self._paused.clear()
 
     def fail(self, error: SocialcrawlError) -> None:
         """Note that the check did not go on, which is tried again later."""
