@@ -134,6 +134,7 @@ class Campaign:
         source: the platform, as in `source={"platform": "bluesky"}`.
         limits: where your access differs from the platform's limits.
         schedule: when a daemon works on it.
+        compliance: how often a daemon checks for deletions, as in `compliance={"every": "1d"}`.
         notify: notices of a daemon.
         added: the section of a kind that another package adds.
 
@@ -166,6 +167,7 @@ class Campaign:
         source: Keys = None,
         limits: Keys = None,
         schedule: Keys = None,
+        compliance: Keys = None,
         notify: Keys = None,
         **added: Any,
     ) -> None:

@@ -172,6 +172,10 @@ class Schedule:
         at, (begin, end) = 60 * wall.hour + wall.minute, self.between
         return begin <= at < end if begin < end else at >= begin or at < end
 
+    def find_hours(self, now: float) -> float:
+        """Return when the window of the day is open next, whatever the turns: `now` or later."""
+        return now if self.open(now) else self._find_opening(now) or now
+
     def find_closing(self, now: float) -> float | None:
         """Return when the window of the day that is open at `now` closes; None: none is, or there is no such window."""
         return self._list_turns(now) if self.between is not None and self.open(now) else None

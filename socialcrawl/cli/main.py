@@ -368,7 +368,7 @@ PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     ),
     "Data": (
         datasets.import_, datasets.export, datasets.backup, datasets.train, datasets.order, maintenance.forget,
-        maintenance.retain,
+        maintenance.retain, maintenance.compliance,
     ),
     "Laboratory": (simulate, mock.mock),
 }  # fmt: skip

@@ -7,6 +7,7 @@ where something went wrong or was changed, and after a long rest. All other meth
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from socialcrawl.daemon.campaign_state import (
     describe_pause,
     is_settled,
 )
+from socialcrawl.daemon.compliance_upkeep import ComplianceUpkeep
 from socialcrawl.daemon.next_run import NextRun, plan_next_run, plan_turn, remove_rerun_advice
 from socialcrawl.daemon.run_monitor import RunMonitor, measure_campaign
 from socialcrawl.engine.clock import InterruptibleClock
@@ -61,7 +63,7 @@ class CampaignRunner:
     def __init__(self, file: Path, settings: Settings, process: ProcessContext, elsewhere: Elsewhere) -> None:
         self.file, self.settings, self.process, self.elsewhere = file, settings, process, elsewhere
         self.monitor, self.clock = RunMonitor(process.time.now), InterruptibleClock(process.time)
-        self.schedule = settings.schedule.schedule
+        self.schedule, self.upkeep = settings.schedule.schedule, ComplianceUpkeep(settings, process.time.now)
         first = self._plan_first()
         self.due = first.due
         self.running = False
@@ -75,6 +77,8 @@ class CampaignRunner:
         self._faults = self._failures = 0
         self._began: float | None = None  # when the turn of its schedule began that its runs belong to
         self._lag, self._figures = 0.0, CampaignFigures()
+        self._next = first  # what follows, without regard to the upkeep
+        self._plan_due(first)
         self._state = (first.state, first.why, process.time.now())
 
     @property
@@ -105,10 +109,12 @@ class CampaignRunner:
     def describe_state(self) -> CampaignState:
         """Return how it stands, at this moment."""
         campaign, (state, why, since) = self._campaign, self._state
+        if self.upkeep.trouble:
+            why = f"{why}; the check for deletions is tried again: {self.upkeep.trouble}"
         if campaign is not None:
             with self.process.shared.lock:
                 self._figures = measure_campaign(campaign, self.monitor, self._lag)
-        until = None if state == RUNNING else self.due
+        until = None if state == RUNNING else self._next.due
         if state in (RUNNING, WAITING) and (down := self._find_outage(campaign)) is not None:
             state, (since, why) = DOWN, down
             wait = self.monitor.wait
@@ -120,7 +126,7 @@ class CampaignRunner:
         with self._guard:
             self.monitor.moved = held.moved
             first = self._plan_first(held.moved)
-            self.due = first.due
+            self._plan_due(first)
             state, why = held.state, held.why
             if state == DOWN:
                 self.monitor.down = self.process.time.now() if held.since is None else held.since, why
@@ -225,13 +231,14 @@ class CampaignRunner:
             if still and self.running:
                 self.clock.interrupt()
             elif not still and self.due is not None:
-                self.due = self.process.time.now()
+                self._plan_due(replace(self._next, due=self.process.time.now()) if self._next.due else self._next)
 
     def hasten(self) -> bool:
         """Return whether it waits, and does so no longer: the next run is now."""
         with self._guard:
-            waits = not self.running and self._state[0] == WAITING and self.due is not None
-            self.due = self.process.time.now() if waits else self.due
+            waits = not self.running and self._state[0] == WAITING and self._next.due is not None
+            if waits:
+                self._plan_due(replace(self._next, due=self.process.time.now()))
             return waits
 
     def _interrupt(self) -> None:
@@ -239,7 +246,7 @@ class CampaignRunner:
         if self.running:
             self.clock.interrupt()
         else:
-            self._settle(NextRun(*self._state[:2], self.due))
+            self._settle(NextRun(*self._state[:2], self._next.due))
 
     def _settle(self, after: NextRun) -> None:
         """Take in what follows a run, and what others want meanwhile."""
@@ -248,19 +255,27 @@ class CampaignRunner:
             self._put_down()
             self.settings, self._fresh, self._faults, self._failures = self._fresh, None, 0, 0
             self.schedule = self.settings.schedule.schedule
+            self.upkeep = self.upkeep.take_over(self.settings)
             after = self._plan_first()
         if self._lost:
             self._lost = False
             after = self._plan_retry(StoreError(f"The database {self.settings.database} is gone: put it back."))
         if self._barred:
+            self.upkeep.let_go()
             after = NextRun(*self._find_stop_state(after), None, close=True, same=self._barred[0] == PAUSED)
         if after.close:
             self._put_down()
-        self.due = after.due
+        self._plan_due(after)
         self._began = self._began if after.same else None
         if self._campaign is not None and (after.state != WAITING or self._campaign.failing):
             self._campaign.release_windows()  # a campaign that does not wait for the window leaves it to the others
         self._become(after.state, after.why)
+
+    def _plan_due(self, after: NextRun) -> None:
+        """Take in what follows: the next run, or before that what the upkeep has to do."""
+        self._next = after
+        dues = [] if self._barred else [self.upkeep.due]
+        self.due = min((due for due in (after.due, *dues) if due is not None and due < inf), default=None)
 
     def _find_stop_state(self, after: NextRun) -> tuple[str, str]:
         """Return the state in which it may not run, and why: how it stands, where it has no way to go on anyway."""
@@ -279,6 +294,10 @@ class CampaignRunner:
 
     def _run_once(self) -> NextRun:
         now, schedule = self.process.time.now(), self.schedule
+        if self.upkeep.is_due():
+            self._keep_up(schedule.find_hours(now))
+            if self._next.due is None or self._next.due > now:
+                return self._next
         if not schedule.open(now):
             return plan_turn(schedule, now, None)
         self._began = now if self._began is None else self._began
@@ -293,7 +312,7 @@ class CampaignRunner:
             self._become(RUNNING, "it is being opened")
         campaign = self._open_campaign()
         ends = schedule.find_end(self._began)
-        self.clock.ends = inf if ends is None else ends
+        self.clock.ends = min(inf if ends is None else ends, self.upkeep.due)
         self._become(RUNNING, "it fetches accounts")
         campaign.claim_windows()
         known = {"folded": self._folded, "counted": self._counted}
@@ -301,6 +320,26 @@ class CampaignRunner:
         campaign.keep(reason)
         self._folded, self._faults = True, 0
         return self._plan_after(reason)
+
+    def _keep_up(self, opens: float) -> None:
+        """Do what the check for deletions has to do now, but not before `opens`; it stands in no run's way."""
+        if opens > self.process.time.now():
+            self.upkeep.postpone(opens)
+            return
+        try:
+            if not self.upkeep.is_ready:
+                if self._campaign is None and (other := self.elsewhere(self.settings)):
+                    raise HeldError(other)
+                campaign = self._open_campaign()
+                if not (self._folded or self._counted):
+                    campaign.planner.fold(campaign.store.ledger(), self.process.time.now())
+                    self._counted = True
+                self.upkeep.advance(campaign)
+            if self.upkeep.is_ready:
+                self._put_down()
+                self.upkeep.apply()
+        except SocialcrawlError as error:
+            self.upkeep.fail(error)
 
     def _open_campaign(self) -> OpenCampaign:
         where = self.settings.database
@@ -315,6 +354,10 @@ class CampaignRunner:
         now = self.process.time.now()
         if self._held and isinstance(reason, Stop) and reason.kind == StopKind.INTERRUPTED:
             return NextRun(WAITING, "the clock of this machine was set", now, same=True)
+        ends = self.schedule.find_end(self._began or now)
+        interrupted = isinstance(reason, Stop) and reason.kind == StopKind.INTERRUPTED
+        if interrupted and self.upkeep.is_due() and (ends is None or now < ends):
+            return NextRun(WAITING, "a check for deletions is due", now, same=True)
         self._full = isinstance(reason, Stop) and reason.kind == StopKind.ROOM
         after = plan_next_run(reason, self.schedule, now, self._began or now, self._failures)
         failed = isinstance(reason, Stop) and reason.kind == StopKind.FAILED and reason.until is None

@@ -102,6 +102,8 @@ def _render_lines(sheet: Mapping[str, Any]) -> Iterator[str]:
     for campaign in sheet["campaigns"]:
         yield from ("", f"## Campaign {campaign['name']}", "", *_render_campaign(campaign))
     yield from ("", "## Deletions", "", *_render_tombstones(sheet["tombstones"]))
+    if "compliance" in sheet:
+        yield from ("", f"Checks for {sheet['compliance']['text']}.")
     yield from ("", "## Uses, distribution, maintenance", "", TERMS)
     if sheet["files"]:
         yield from ("", "## Files", "", *_render_files(sheet["files"]))

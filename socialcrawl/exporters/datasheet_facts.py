@@ -18,6 +18,7 @@ from socialcrawl.exporters.selection import ExportSelection
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.storage.counting_rule import COUNTING
+from socialcrawl.storage.stored_checks import summarize_checks
 from socialcrawl.system.loopback import is_loopback
 
 # What may be told of settings; the rest names people, files, servers and where tokens are.
@@ -103,7 +104,14 @@ def collect_facts(choice: ExportSelection, hiding: Pseudonymizer | None, *, ids:
         "posts": _make_row(choice.read_rows(POST_SPAN)[0]) | {"unlisted": choice.read_rows(UNLISTED)[0].requests},
         "campaigns": [_collect_campaign(choice, number, hiding, ids=ids) for number in choice.numbers],
         "tombstones": _make_rows(choice.read_rows(TOMBSTONES)),
+        **_collect_checks(choice),
     }
+
+
+def _collect_checks(choice: ExportSelection) -> dict[str, Any]:
+    """Return when the platform was last asked what it no longer shows, and what that has removed; nothing: never."""
+    found = summarize_checks(choice.reader)
+    return {} if found is None else {"compliance": found._asdict() | {"text": found.describe()}}
 
 
 def _collect_campaign(

@@ -257,7 +257,7 @@ class Mock:
         if found is None:
             await answer(scope, receive, send, make_not_found(), self._stage.clock())
             return
-        body = await read_body(receive) if method == "POST" else b""
+        body = await read_body(receive) if method in ("POST", "PUT") else b""
         # All is decided, counted and billed at once; only the answer takes its time.
         response, fault = self._decide(found[0][0], self._parse_request(scope, *found, body))
         pause = self._settings.latency + (fault.seconds if fault and fault.kind == "hang" else 0.0)
@@ -296,6 +296,7 @@ class Mock:
             headers=headers,
             now=self._stage.clock(),
             host=parse_host(headers),
+            server="{}:{}".format(*(scope.get("server") or ("", ""))),
             body=body,
             upgrade=scope["type"] == "websocket",
         )

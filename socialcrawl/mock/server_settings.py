@@ -16,6 +16,7 @@ DEFAULT_WINDOW = 900.0
 SEARCH_ALL, COUNTS_ALL = "/2/tweets/search/all", "/2/tweets/counts/all"
 STREAM, STREAM_RULES, CONNECTIONS = "/2/tweets/search/stream", "/2/tweets/search/stream/rules", "/2/connections/all"
 POST_RULES = f"POST {STREAM_RULES}"  # has a window of its own
+COMPLIANCE = ("/2/compliance/jobs", "/2/compliance/jobs/:id")
 X_CAP = 3_000_000  # posts per billing cycle, docs.x.com as of November 2026
 ENDPOINTS = (
     "/2/users/by",
@@ -30,17 +31,27 @@ ENDPOINTS = (
     "/2/tweets/counts/recent",
     COUNTS_ALL,
     "/2/usage/tweets",
+    *COMPLIANCE,
 )
 STREAM_ENDPOINTS = (STREAM, STREAM_RULES, POST_RULES, CONNECTIONS)
 READING_POSTS = frozenset(
     {"/2/users/:id/tweets", "/2/users/:id/mentions", "/2/tweets/search/recent", SEARCH_ALL, STREAM}
 )
 APP_ONLY = frozenset(
-    {SEARCH_ALL, "/2/tweets/counts/recent", COUNTS_ALL, "/2/usage/tweets", STREAM, STREAM_RULES, CONNECTIONS}
+    {
+        SEARCH_ALL,
+        "/2/tweets/counts/recent",
+        COUNTS_ALL,
+        "/2/usage/tweets",
+        STREAM,
+        STREAM_RULES,
+        CONNECTIONS,
+        *COMPLIANCE,
+    }
 )
 LIMITS: Mapping[str, int] = {STREAM: 50, STREAM_RULES: 450, POST_RULES: 100}  # X's own, where they are not 300
 RULES: Mapping[str, Sequence[LimitRule]] = {SEARCH_ALL: (LimitRule(1, 1.0),)}  # X's own besides its windows
-FREE = frozenset({"/2/usage/tweets", STREAM_RULES, CONNECTIONS})
+FREE = frozenset({"/2/usage/tweets", STREAM_RULES, CONNECTIONS, *COMPLIANCE})
 
 PLATFORMS = ("x", "bluesky", "mastodon")  # made of posts; the web site is made of pages
 FEED_ACCESS = ("public", "authenticated", "disabled")  # who is shown hashtag timelines on Mastodon (since 4.5)
@@ -105,6 +116,7 @@ class MockSettings:
         jetstream_offset: what is added to the numbers of Jetstream's events: another one is another instance.
         replay: for how many seconds of the file Jetstream can be replayed.
         heartbeat: seconds of silence after which a stream says that it is open; None: as long as on the platform.
+        job_seconds: how long X works on a compliance job.
         since_id_reaches: whether `since_id` without `start_time` lets a search of all posts reach back beyond 30 days,
             which X does not document.
     """
@@ -154,6 +166,7 @@ class MockSettings:
     jetstream_offset: int = 0
     replay: float = 36 * 3_600.0
     heartbeat: float | None = None
+    job_seconds: float = 0.0
 
     def __post_init__(self) -> None:
         self._check_numbers()
@@ -181,6 +194,8 @@ class MockSettings:
             raise MockError(f"The skew is {self.skew} s; give a number of seconds.")
         if not (self.latency >= 0 and isfinite(self.latency)):
             raise MockError(f"The latency is {self.latency} s; give 0 or more.")
+        if not (self.job_seconds >= 0 and isfinite(self.job_seconds)):
+            raise MockError(f"A compliance job takes {self.job_seconds} s; give 0 or more.")
         if self.cap is not None and self.cap < 0:
             raise MockError(f"The cap is {self.cap} posts; give 0 or more.")
         if not 1 <= self.cap_reset_day <= 31:

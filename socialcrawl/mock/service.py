@@ -14,13 +14,14 @@ class MockRequest:
     """A request as it came.
 
     Attributes:
-        method: GET, HEAD or POST.
+        method: GET, HEAD, POST or PUT.
         endpoint: the template that its path fits, as `/2/users/:id/tweets`; the last part may be `*rest`.
         path: the parts of the path that the template names.
         query: the parameters in order, which may repeat.
         headers: by lower-case name.
         body: the bytes.
         host: the name in the Host header, without its port.
+        server: the host and port at which it came in, as `127.0.0.1:8000`.
         now: the server's clock, Unix seconds.
         upgrade: whether it asks for a WebSocket.
         overlap: how many posts of the page before this one repeats at its beginning, though the cursor is behind them
@@ -37,6 +38,7 @@ class MockRequest:
     body: bytes = b""
     overlap: int = 0
     upgrade: bool = False
+    server: str = ""
 
     def one(self, name: str) -> str | None:
         """Return the last value of a parameter; None where it is not there."""

@@ -19,6 +19,7 @@ from socialcrawl.ratelimit.policy import Policy
 from socialcrawl.text.entities import NONE, Entities
 
 if TYPE_CHECKING:
+    from socialcrawl.platforms.platform_jobs import ComplianceJobs
     from socialcrawl.platforms.server_info import InstanceRules, Meters
 
 Secret = str | tuple[str, ...]
@@ -235,6 +236,10 @@ class Platform(ABC):
     def make_meters(self, settings: Settings, policy: Policy) -> "Meters | None":
         """Return what asks the platform how many posts it counts and has billed; None where it tells neither."""
         del settings, policy
+        return None
+
+    def make_compliance_jobs(self) -> "ComplianceJobs | None":
+        """Return what asks the platform in jobs which stored ids are to be deleted; None where it has no such jobs."""
         return None
 
     def make_rules_reader(self, wire: Wired) -> "Callable[[], InstanceRules] | None":

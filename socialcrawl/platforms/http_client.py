@@ -140,7 +140,7 @@ class HttpClient:
         """Return the answer to one request, or a Reply of kind broken, lost, invalid or missing where none came.
 
         Args:
-            method: GET, HEAD or POST.
+            method: GET, HEAD, POST or PUT.
             url: the whole address.
             params: of the query, which they replace.
             headers: besides User-Agent, Accept-Encoding and Host, or instead of them.

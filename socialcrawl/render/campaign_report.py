@@ -28,8 +28,10 @@ from socialcrawl.render.methods_paragraph import CollectionFacts, list_gaps, lis
 from socialcrawl.render.sample_report import make_finite
 from socialcrawl.storage.database.address import find_address
 from socialcrawl.storage.queries.judgement import Judgement, judge_shadows
+from socialcrawl.storage.queries.row_values import join_transaction
 from socialcrawl.storage.queries.summary import Summary, summarize_campaign
 from socialcrawl.storage.queries.traces import CampaignTraces
+from socialcrawl.storage.stored_checks import ComplianceSummary, summarize_checks
 from socialcrawl.system.loopback import is_loopback
 from socialcrawl.text.wording import pluralize
 
@@ -57,6 +59,7 @@ class CampaignReport:
         gaps: what is not in the dataset and how much of it, beside accounts that could not be read; no zeros.
         facts: how the campaign came about; a page shows it.
         cut: accounts of which only the newest posts were read.
+        checks: of the database for what the platform no longer shows; None: there were none.
     """
 
     found: Summary
@@ -70,6 +73,7 @@ class CampaignReport:
     gaps: Sequence[tuple[str, str]] = ()
     facts: CollectionFacts | None = None
     cut: int = 0
+    checks: ComplianceSummary | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -110,6 +114,8 @@ def read_report(
     gaps = list_gaps({**facts.gaps, "missing": {}})
     if known is None:
         gaps = [*list_unseen(facts, found), *gaps]
+    with join_transaction(connection):
+        checks = summarize_checks(connection)
     return CampaignReport(
         found,
         billed,
@@ -121,6 +127,7 @@ def read_report(
         gaps=[(what, count) for what, count in gaps if count != "0"],
         facts=facts,
         cut=facts.gaps["timelines_cut"],
+        checks=checks,
     )
 
 
@@ -188,6 +195,7 @@ def collect_values(given: CampaignReport) -> dict[str, Any]:
         "dollars": found.cost / MILLS_PER_DOLLAR,
         "charged": given.billed,
         "seeds_unread": dict(given.unread),
+        **({} if given.checks is None else {"compliance": given.checks._asdict()}),
         "top_seeds": [_collect_account(row) for row in found.top_seeds],
         "top_discovered": [_collect_account(row) for row in found.discovered],
         **more,
@@ -239,6 +247,8 @@ def show(console: Console, given: CampaignReport, png: Path | None = None) -> No
     if given.unread:
         lines = [f"  {who}: {_explain_reason(why, found.platform)}" for who, why in given.unread]
         console.print(Text("\n".join(["seeds that could not be read:", *lines])))
+    if given.checks is not None:
+        console.print(Text(f"checks of the database for {given.checks.describe()}"), soft_wrap=True)
     if png is not None and (sentence := draw_picture(given, png)):
         console.print(f"{sentence}: {png}", soft_wrap=True)
 

@@ -20,20 +20,24 @@ from socialcrawl.storage.database.connection import connect, make_alembic_config
 from socialcrawl.storage.erasure.forgetting import forget
 from socialcrawl.storage.erasure.orders import read_order
 from socialcrawl.storage.schema.tables import (
+    account_check,
     campaign,
+    compliance_job,
     daemon,
     lease,
     mention,
     metadata,
     outcome,
     pick,
+    post,
+    post_check,
     request,
     sampled,
     shadow,
     standing,
 )
 
-VERSIONS = ["0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0010", "0011"]
+VERSIONS = ["0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0010", "0011", "0012"]
 
 
 def at(connection, version):
@@ -41,7 +45,7 @@ def at(connection, version):
     config = make_alembic_config()
     config.attributes["connection"] = connection
     with connection.begin():
-        going = command.downgrade if version < "0012" else command.upgrade
+        going = command.downgrade if version < "0014" else command.upgrade
         going(config, version)
 
 
@@ -74,8 +78,14 @@ def watched(connection):
                     "occurrences": 2, "indegree": 3.0, "outlinks": 4.0, "yield": 0.5, "link_score": 7.0,
                     "importance": 0.125, "history": 0.25}),
         (sampled, {"campaign": 1, "node": 3, "visits": 2, "weight": 0.25, "degree": 7}),
+        (compliance_job, {"id": 1, "campaign": 1, "kind": "posts", "name": "ours", "job": "77", "status": "uploaded",
+                          "ids": 2, "last": True, "since": format_time(AT), "began_at": format_time(AT),
+                          "uploaded_at": format_time(AT + 1), "looked_at": format_time(AT + 2)}),
+        (account_check, {"node": 3, "checked_at": format_time(AT)}),
     ):  # fmt: skip
         connection.execute(insert(table).values(row))
+    key = connection.execute(select(post.c.id).order_by(post.c.id).limit(1)).scalar_one()
+    connection.execute(insert(post_check).values(post=key, checked_at=format_time(AT)))
     paused = {"paused_at": format_time(AT), "paused_by": "backup"}
     connection.execute(update(campaign).where(campaign.c.id == 1).values(refresh_rate=3, **paused))
     connection.execute(update(pick).where(pick.c.campaign == 1, pick.c.n > 5).values(since="a mark"))

@@ -53,6 +53,17 @@ class ScheduleSection(Section):
         )
 
 
+class ComplianceSection(Section):
+    """Checks which of what is stored the platform no longer shows; that is deleted."""
+
+    every: Span | None = Field(default=None, description="how often a daemon checks: 1d; default: never")
+
+    @property
+    def seconds(self) -> float | None:
+        """How often a daemon checks, in seconds; None: never."""
+        return None if self.every is None else parse_seconds(self.every)
+
+
 class NotifySection(Section):
     """Notices of a daemon: when the campaign is paused, stopped, done or stalled, or its platform is down."""
 

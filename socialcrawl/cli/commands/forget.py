@@ -169,7 +169,7 @@ def forget(where: DatabaseAddress, manner: ErasureOptions, order: ErasureOrder, 
     kind = "page" if find_platform_facts(chosen).pages else "user"
     shown = (MOST if manner.as_json else SHOWN) if manner.dry else 0
     work = partial(forgetting.forget, order=order, now=now, platform=chosen, shown=shown)
-    return _run_erasure(where, _Erasure("forget", work, passed, kind), manner)
+    return run_erasure(where, PlannedErasure("forget", work, passed, kind), manner)
 
 
 def normalize_order(connection: Any, order: ErasureOrder, platform: str) -> ErasureOrder:
@@ -216,10 +216,12 @@ def retain(where: DatabaseAddress, manner: ErasureOptions, kept: float) -> Erasu
     with open_database(where, create=False) as connection:
         oldest = forgetting.find_oldest(connection)
     nothing = f"all content here was fetched since {oldest[:19]}Z" if oldest else "no content is stored here"
-    return _run_erasure(where, _Erasure("retain", work, f", fetched before {before[:19]}Z", nothing=nothing), manner)
+    return run_erasure(
+        where, PlannedErasure("retain", work, f", fetched before {before[:19]}Z", nothing=nothing), manner
+    )
 
 
-class _Erasure(NamedTuple):
+class PlannedErasure(NamedTuple):
     """What a command does: its name and work in a transaction, what is said of it and where nothing goes."""
 
     command: str
@@ -229,8 +231,13 @@ class _Erasure(NamedTuple):
     nothing: str = "there is nothing of it here"
 
 
-def _run_erasure(where: DatabaseAddress, erasure: _Erasure, manner: ErasureOptions) -> ErasureReport:
-    """Say what would go, for which no campaign has to be paused; or have it agreed to, and carry it out."""
+def run_erasure(where: DatabaseAddress, erasure: PlannedErasure, manner: ErasureOptions) -> ErasureReport:
+    """Say what would go, for which no campaign has to be paused; or have it agreed to, and carry it out.
+
+    Raises:
+        StoreError: a campaign runs, or the database cannot be used.
+        SettingsError: nobody is there to agree.
+    """
     if manner.dry or not manner.yes:
         with open_database(where, create=False) as connection, show_progress("counting what would be forgotten"):
             found = execution.erase(connection, erasure.work, dry=True)
@@ -284,7 +291,7 @@ def _name_by_kind(report: ErasureReport, kind: str) -> ErasureReport:
     return replace(report, unheld=named(report.unheld), before=named(report.before))
 
 
-def _print_report(report: ErasureReport, erasure: _Erasure, manner: ErasureOptions) -> None:
+def _print_report(report: ErasureReport, erasure: PlannedErasure, manner: ErasureOptions) -> None:
     write_line(f"{'would be forgotten' if manner.dry else 'forgotten'}{erasure.more}:")
     for table, (one, several) in ROWS.items():
         if count := report.counts.get(table):

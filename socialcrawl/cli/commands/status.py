@@ -28,6 +28,8 @@ from socialcrawl.storage.database.connection import HURRY, Opened, open_database
 from socialcrawl.storage.database.filetypes import DATABASE, recognize, require_database
 from socialcrawl.storage.database.health import is_missing
 from socialcrawl.storage.database.lease import find_holder
+from socialcrawl.storage.queries.row_values import join_transaction
+from socialcrawl.storage.stored_checks import ComplianceSummary, summarize_checks
 from socialcrawl.storage.versions import read_latest_settings
 from socialcrawl.text.terminal import write_error, write_json
 from socialcrawl.text.wording import format_span
@@ -114,6 +116,8 @@ def show_status(given: CampaignPlaces, console: Console, *, as_json: bool) -> in
     console.print(_make_table(rows))
     for line in _format_daemons([row.held for row in rows], list(watching.values()), now):
         console.print(Text(line), soft_wrap=True)
+    for where, checks in {row.where: row.checks for row in rows if row.checks is not None}.items():
+        console.print(Text(f"{where}, {checks.describe()}"), soft_wrap=True)
     return DONE
 
 
@@ -176,11 +180,12 @@ def _find_alive(where: DatabaseAddress) -> list[str]:
 
 
 class _Row(NamedTuple):
-    """How a campaign stands: where it is, as its database knows it, and its file, where one is given."""
+    """How a campaign stands: where it is, as its database knows it, its file, if it has one, and what was checked."""
 
     where: DatabaseAddress
     held: CampaignLease
     file: Path | None = None
+    checks: ComplianceSummary | None = None
 
 
 class _DatabaseState(NamedTuple):
@@ -204,6 +209,9 @@ def _see(where: DatabaseAddress, names: dict[str, Files], now: float) -> _Databa
                 for name in names or found
                 for row in _make_row(connection, where, found.get(name, _make_unbegun(name)), names.get(name, {}), now)
             ]
+            with join_transaction(connection):
+                checks = summarize_checks(connection)
+            rows = [row._replace(checks=checks) for row in rows]
             return _DatabaseState(rows, daemons.find_live_daemons(connection, now))
     except SocialcrawlError as error:
         broken = [CampaignLease(name, None, state=BROKEN, why=str(error)) for name in names or ["?"]]
@@ -283,6 +291,7 @@ def _format_daemons(rows: Sequence[CampaignLease], living: Sequence[LiveDaemon],
 def _make_plain(row: _Row, now: float) -> dict[str, Any]:
     file = row.held.file if row.file is None else str(row.file)
     values = asdict(row.held) | {"alive": row.held.is_alive(now), "file": file, "database": str(row.where)}
+    values["compliance"] = None if row.checks is None else row.checks._asdict()
     return {
         key: format_time(value) if key in INSTANTS and value is not None else value for key, value in values.items()
     }

@@ -123,3 +123,28 @@ def retain(
     work = partial(erase, kept=parse_days(span))
     given = find_campaigns(files or [], database, [])
     raise typer.Exit(erase_in(given, work, ErasureOptions(dry_run, yes, as_json, pause), several=bool(files)))
+
+
+def compliance(
+    file: Annotated[Path, typer.Argument(metavar="CAMPAIGN", help="Campaign file: its tokens are used.")],
+    *,
+    wait: Annotated[
+        bool, typer.Option("--wait/--no-wait", help="Wait while the platform works on a job, or go on by another run.")
+    ] = True,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    pause: Pause = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete what a platform removed.
+
+    It has the platform check all posts and accounts in the database, and deletes those that were deleted, suspended or
+    protected. If it is interrupted, run it again to go on.
+    """
+    from socialcrawl.campaign.plan import make_plan  # noqa: PLC0415
+    from socialcrawl.campaign.settings import read  # noqa: PLC0415
+    from socialcrawl.cli.commands.compliance import check_compliance  # noqa: PLC0415
+    from socialcrawl.cli.commands.forget import ErasureOptions  # noqa: PLC0415
+
+    manner = ErasureOptions(dry_run, yes, as_json, pause)
+    raise typer.Exit(check_compliance(make_plan(read(file)), manner, wait=wait))

@@ -13,6 +13,7 @@ from socialcrawl.mock.gated_service import Entry, RequestBook
 from socialcrawl.mock.rate_windows import MAIN, TokenWindows, make_label
 from socialcrawl.mock.server_settings import (
     APP_ONLY,
+    COMPLIANCE,
     CONNECTIONS,
     ENDPOINTS,
     FREE,
@@ -28,6 +29,7 @@ from socialcrawl.mock.x.bill import XBill
 from socialcrawl.mock.x.bodies import XAnswer
 from socialcrawl.mock.x.filtered_stream import FilteredStreams
 from socialcrawl.mock.x.gate import Gate
+from socialcrawl.mock.x.job_store import JOB, LASTING, STORAGE, XComplianceJobs
 from socialcrawl.mock.x.parameters import Parameters
 from socialcrawl.mock.x.problems import (
     NOT_FOUND,
@@ -93,6 +95,7 @@ def _read_signed_token(parameters: str) -> str:
 API_VERSION = "2.168"
 AFTER_THE_END = 30.0  # seconds, so that search's implicit end_time includes the last post
 _OWN = {"api-version": API_VERSION, "x-access-level": "read"}
+_STORE = Guest("store", "public")  # who shows a signed address
 _LASTING = frozenset(ENDPOINTS) - FREE  # answers that depend on nothing but the request and the world
 
 
@@ -139,16 +142,20 @@ class XService:
                 usage.tweets,
             ),
         )
-        self._handlers = dict(zip(ENDPOINTS, handlers, strict=True))
+        others = [endpoint for endpoint in ENDPOINTS if endpoint not in COMPLIANCE]
+        self._handlers = dict(zip(others, handlers, strict=True))
+        self._jobs = XComplianceJobs(world, changes, settings.job_seconds)
         self._streams = FilteredStreams(renderer, self._bill, settings.credits, settings.heartbeat)
 
     def endpoints(self) -> Sequence[tuple[str, str]]:
-        """Return those of the settings, all GET, and those of the filtered stream."""
+        """Return those of the settings, and what compliance jobs and the filtered stream need besides."""
         streams = [("GET", STREAM), ("GET", STREAM_RULES), ("POST", STREAM_RULES), ("DELETE", CONNECTIONS)]
-        return [*(("GET", endpoint) for endpoint in ENDPOINTS), *streams]
+        return [*(("GET", endpoint) for endpoint in ENDPOINTS), ("POST", COMPLIANCE[0]), *STORAGE, *streams]
 
     def guest(self, asked: MockRequest) -> Guest | MockResponse:
         """Return who shows a good token; a user's has no limit where only apps may ask, so no window either."""
+        if asked.endpoint in LASTING:
+            return self._jobs.check_address(asked) or _STORE
         shown = asked.headers.get("authorization", "")
         who = find_visitor(shown, self._settings.tokens, self._settings.user_tokens)
         if who is None:
@@ -160,9 +167,11 @@ class XService:
         return Guest(who.label, who.kind)
 
     def take(self, asked: MockRequest, guest: Guest) -> Entry:
-        """Return the request at the gate."""
-        endpoint = f"POST {asked.endpoint}" if asked.method == "POST" else asked.endpoint
-        passage = self._gate.take(guest.label, guest.kind, endpoint, asked.now)
+        """Return the request at the gate; what is at a signed address has none."""
+        if guest is _STORE:
+            return Entry(False, {}, ())
+        place = f"POST {asked.endpoint}" if asked.method == "POST" else asked.endpoint
+        passage = self._gate.take(guest.label, guest.kind, place, asked.now)
         return Entry(passage.refused, passage.headers, (passage.window,))
 
     def spent(self, asked: MockRequest, entry: Entry) -> Entry:
@@ -175,6 +184,10 @@ class XService:
 
     def answer(self, asked: MockRequest, guest: Guest, entry: Entry) -> MockResponse:
         """Return the answer of the endpoint, charged; or what stands in its way."""
+        if guest is _STORE:
+            return self._jobs.store(asked)
+        if asked.endpoint in COMPLIANCE:
+            return self._answer_of_jobs(asked, guest, entry)
         given = dict(asked.query)
         path = next(iter(asked.path.values()), "")
         call = XCall(Parameters(given), path, read_shown_fields(given), asked.now, asked.overlap)
@@ -205,6 +218,19 @@ class XService:
         if isinstance(found, StreamResponse):
             return replace(found, headers={**_OWN, **entry.headers})
         return _respond(*found, entry.headers)
+
+    def _answer_of_jobs(self, asked: MockRequest, guest: Guest, entry: Entry) -> MockResponse:
+        words = read_shown_fields(dict(asked.query)).words
+        try:
+            if asked.method == "POST":
+                found = self._jobs.create(asked, guest, words)
+            elif asked.endpoint == JOB:
+                found = self._jobs.get(asked, guest, words)
+            else:
+                found = self._jobs.list(asked, guest)
+        except InvalidRequestError as error:
+            return _respond(400, error.problem(words), entry.headers)
+        return _respond(found.status, found.body, entry.headers)
 
     def _answer(self, asked: MockRequest, call: XCall) -> XAnswer:
         """Return the answer of the endpoint, held where nothing but the request decides it."""

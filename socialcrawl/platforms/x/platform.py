@@ -15,6 +15,7 @@ from socialcrawl.platforms.base import Keys, Platform, Secret, Template, Terms, 
 from socialcrawl.platforms.facts import X
 from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan
 from socialcrawl.platforms.x.applications import POLICY, check_applications, find_application
+from socialcrawl.platforms.x.compliance_service import XComplianceService
 from socialcrawl.platforms.x.entities import ENTITIES
 from socialcrawl.platforms.x.meters import XMeters, make_probe_request
 from socialcrawl.platforms.x.slice_counting import SliceCounting
@@ -178,6 +179,10 @@ class XPlatform(Platform):
     def make_meters(self, settings: Settings, policy: Policy) -> XMeters:
         """See `Platform.make_meters`."""
         return XMeters(find_vocabulary(settings.source.vocabulary), policy)
+
+    def make_compliance_jobs(self) -> XComplianceService:
+        """See `Platform.make_compliance_jobs`."""
+        return XComplianceService()
 
     def make_probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:
         """See `Platform.make_probe`: one search of ten posts; with nothing to search for, a look-up of X itself."""

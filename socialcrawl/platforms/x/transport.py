@@ -35,7 +35,8 @@ class _Adapter(BaseAdapter):
             NoAnswerError: none came.
         """
         headers = {name: _decode(text) for name, text in request.headers.items()}
-        came = self.http.fetch(str(request.method), str(request.url), headers=headers)
+        body = request.body.encode() if isinstance(request.body, str) else request.body
+        came = self.http.fetch(str(request.method), str(request.url), headers=headers, content=body)
         if isinstance(came, Reply):
             raise NoAnswerError(came)
         response = requests.Response()
@@ -67,7 +68,8 @@ class XSession(requests.Session):
         parts = urlsplit(base)
         self.base = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
         self.trust_env = False  # proxies are the client's matter; a .netrc would replace the token by its password
-        adapter = _Adapter(HttpClient(base, lambda: 0.0, timeout, deadline=deadline))  # the wire has the clock
+        self.http = HttpClient(base, lambda: 0.0, timeout, deadline=deadline)  # the wire has the clock
+        adapter = _Adapter(self.http)
         for scheme in ("http://", "https://"):
             self.mount(scheme, adapter)
         self._latest = threading.local()

@@ -83,6 +83,26 @@ def read_order(users: Sequence[str], posts: Sequence[str], file: Path | None, co
     return order
 
 
+def read_result(body: bytes, kind: str) -> ErasureOrder:
+    """Return the order that the result of a compliance job gives: JSON lines.
+
+    Args:
+        body: the result, UTF-8.
+        kind: users | posts: what its ids are.
+
+    Raises:
+        SettingsError: a line cannot be understood; the message has its number and nothing of it.
+    """
+    order = ErasureOrder()
+    for number, line in enumerate(body.split(b"\n"), 1):
+        if text := line.strip():
+            try:
+                _add_result(order, text.decode("utf-8", "replace"), kind)
+            except SettingsError as error:
+                raise SettingsError(f"line {number} of the result: {error}") from error
+    return order
+
+
 def _read_file(order: ErasureOrder, file: Path, compliance: str | None) -> None:
     try:
         _read_orders(order, file, compliance)
@@ -125,6 +145,8 @@ def _add_result(order: ErasureOrder, text: str, compliance: str | None) -> None:
         record: Any = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise SettingsError(f"no JSON ({error}).") from error
+    if not isinstance(record, dict):
+        raise SettingsError("this is not a JSON object.")
     key, reason = record.get("id"), record.get("reason") or "unknown"
     if not isinstance(key, str | int) or not isinstance(reason, str) or not str(key).isdecimal():
         raise SettingsError("a result has an id and a reason.")

@@ -15,7 +15,18 @@ from socialcrawl.storage.erasure.orders import ErasureOrder
 from socialcrawl.storage.erasure.ownership import shorten_name
 from socialcrawl.storage.erasure.targets import ErasureTargets, gone_node, gone_post
 from socialcrawl.storage.erasure.texts import remove_links, replace_names
-from socialcrawl.storage.schema.tables import account, charge, follow, hit, mention, post, request, response
+from socialcrawl.storage.schema.tables import (
+    account,
+    account_check,
+    charge,
+    follow,
+    hit,
+    mention,
+    post,
+    post_check,
+    request,
+    response,
+)
 
 CHUNK = 5_000  # rows read at a time
 FEW = 20  # names to search for in SQL
@@ -102,6 +113,8 @@ def remove_rows(connection: Connection) -> dict[str, int]:
     ids, nodes = select(gone_post.c.id), select(gone_node.c.node)
     known = follow.c.node.in_(nodes) | follow.c.followed.in_(nodes)
     carry_out(connection, delete(follow).where(known))
+    carry_out(connection, delete(post_check).where(post_check.c.post.in_(ids)))
+    carry_out(connection, delete(account_check).where(account_check.c.node.in_(nodes)))
     said = delete(mention).where(mention.c.post.in_(ids) | mention.c.node.in_(nodes))
     return {
         "hit": change_rows(connection, delete(hit).where(hit.c.post.in_(ids))),

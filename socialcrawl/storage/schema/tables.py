@@ -321,6 +321,52 @@ tombstone = Table(
     sqlite_with_rowid=False,
 )
 
+compliance_job = Table(
+    "compliance_job",
+    metadata,
+    Column("id", Count, primary_key=True, comment="order of the jobs of this database"),
+    Column(
+        "campaign", ForeignKey("campaign.id"), nullable=False, index=True, comment="campaign.id whose tokens it uses"
+    ),
+    Column("kind", String(8), nullable=False, comment="what was checked: posts or users"),
+    Column("name", Text, nullable=False, unique=True, comment="the name by which the platform lists it"),
+    Column("job", Text, comment="the platform's id of it; NULL: not known yet, or no platform's job"),
+    Column(
+        "status",
+        String(16),
+        nullable=False,
+        comment="begun, created, uploaded, ready, applied, done, failed or expired",
+    ),
+    Column("ids", Count, nullable=False, comment="how many ids were checked"),
+    Column("last", Boolean, nullable=False, comment="whether nothing was left to check after it"),
+    Column("since", Text, nullable=False, comment="begin of the check that it is part of: older checks are repeated"),
+    Column("began_at", Text, nullable=False, unique=True, comment="when it began: checked_at of what it checks"),
+    Column("uploaded_at", Text, comment="when the ids were uploaded; NULL: they were not"),
+    Column("looked_at", Text, comment="when its status was last requested; NULL: never"),
+    Column("ended_at", Text, comment="when its result was applied, or it failed; NULL: it is under way"),
+    Column("removed_posts", Count, comment="posts removed by its result; NULL: not applied yet"),
+    Column("removed_accounts", Count, comment="accounts emptied by its result; NULL: not applied yet"),
+    comment="checks whether the platform still shows what is stored: one row per job or batch of requests",
+)
+
+post_check = Table(
+    "post_check",
+    metadata,
+    Column("post", ForeignKey("post.id"), primary_key=True, comment="post.id"),
+    Column("checked_at", Text, nullable=False, index=True, comment="compliance_job.began_at of its latest check"),
+    comment="when the platform was last asked whether it still shows a post",
+    sqlite_with_rowid=False,
+)
+
+account_check = Table(
+    "account_check",
+    metadata,
+    Column("node", ForeignKey("account.node"), primary_key=True, autoincrement=False, comment="account.node"),
+    Column("checked_at", Text, nullable=False, index=True, comment="compliance_job.began_at of its latest check"),
+    comment="when the platform was last asked whether it still shows an account",
+    sqlite_with_rowid=False,
+)
+
 response = Table(
     "response",
     metadata,

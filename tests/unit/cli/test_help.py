@@ -27,7 +27,7 @@ PANELS = {
     "Start": "demo init check quote doctor plugins",
     "Run": "run daemon status pause resume stop",
     "Look": "report explain audit verify sql explore",
-    "Data": "import export backup train order forget retain",
+    "Data": "import export backup train order forget retain compliance",
     "Laboratory": "simulate mock lab",
 }
 PAPERS = ("gouriten", "kumar", "opic", "liverank", "sampling")

@@ -437,6 +437,7 @@ def test_every_endpoint_can_have_rules():
         "/2/users/1/following",
         *("/2/tweets/search/recent?query=rust", "/2/tweets/search/all?query=rust"),
         *("/2/tweets/counts/recent?query=rust", "/2/tweets/counts/all?query=rust", "/2/usage/tweets"),
+        *("/2/compliance/jobs?type=users", "/2/compliance/jobs/1"),
     )
     with serve_in_thread(synthetic(), rules=rules) as mock, client_of(mock) as client:
         for path in paths:
