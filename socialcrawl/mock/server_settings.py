@@ -13,7 +13,7 @@ from socialcrawl.text.wording import explain_unknown
 
 DEFAULT_LIMIT = 300
 DEFAULT_WINDOW = 900.0
-SEARCH_ALL, COUNTS_ALL = "/2/tweets/search/all", "/2/tweets/counts/all"
+POST_LOOK_UP, SEARCH_ALL, COUNTS_ALL = "/2/tweets", "/2/tweets/search/all", "/2/tweets/counts/all"
 X_CAP = 3_000_000  # posts per billing cycle, docs.x.com as of November 2026
 ENDPOINTS = (
     "/2/users/by",
@@ -23,13 +23,17 @@ ENDPOINTS = (
     "/2/users/:id/tweets",
     "/2/users/:id/mentions",
     "/2/users/:id/following",
+    POST_LOOK_UP,
+    "/2/tweets/:id",
     "/2/tweets/search/recent",
     SEARCH_ALL,
     "/2/tweets/counts/recent",
     COUNTS_ALL,
     "/2/usage/tweets",
 )
-READING_POSTS = frozenset({"/2/users/:id/tweets", "/2/users/:id/mentions", "/2/tweets/search/recent", SEARCH_ALL})
+READING_POSTS = frozenset({
+    "/2/users/:id/tweets", "/2/users/:id/mentions", POST_LOOK_UP, "/2/tweets/:id", "/2/tweets/search/recent", SEARCH_ALL
+})  # fmt: skip
 APP_ONLY = frozenset({SEARCH_ALL, "/2/tweets/counts/recent", COUNTS_ALL, "/2/usage/tweets"})
 RULES: Mapping[str, Sequence[LimitRule]] = {SEARCH_ALL: (LimitRule(1, 1.0),)}  # X's own besides its windows
 FREE = frozenset({"/2/usage/tweets"})

@@ -19,6 +19,7 @@ from socialcrawl.mock.x.bill import XBill
 from socialcrawl.mock.x.bodies import XAnswer
 from socialcrawl.mock.x.gate import Gate
 from socialcrawl.mock.x.parameters import Parameters
+from socialcrawl.mock.x.post_endpoints import XPostEndpoints
 from socialcrawl.mock.x.problems import (
     NOT_FOUND,
     TOO_MANY,
@@ -109,8 +110,9 @@ class XService:
         self._bill = XBill(settings.cap_reset_day)
         self._answers: BoundedCache[tuple[Any, ...], XAnswer] = BoundedCache(settings.held)
         renderer = XRenderer(world, changes)
-        users, timelines, usage = (
+        users, posts, timelines, usage = (
             XUserEndpoints(renderer),
+            XPostEndpoints(renderer),
             XTimelineEndpoints(renderer),
             XUsageEndpoint(self._bill, settings.post_cap),
         )
@@ -122,6 +124,8 @@ class XService:
                 timelines.tweets,
                 timelines.mentions,
                 XFollowEndpoint(renderer).following,
+                posts.by_ids,
+                posts.by_id,
                 finding.recent,
                 finding.archive,
                 finding.counts,
