@@ -81,7 +81,6 @@ CAPTURE = KindFacts(
     ("from", "until", "order", "parts", "pages"),
     idle=("seeds",),
     why_idle=", which reads posts and begins with no accounts",
-    topical=True,
     fixed=("topic", "capture.from", "capture.until", "capture.order", "capture.parts", "capture.pages"),
 )
 DEFAULT = COLLECT

@@ -31,9 +31,10 @@ from socialcrawl.storage.schema.tables import (
     sampled,
     shadow,
     standing,
+    wanted_post,
 )
 
-VERSIONS = ["0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0010", "0011"]
+VERSIONS = ["0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0010", "0011", "0012"]
 
 
 def at(connection, version):
@@ -41,7 +42,7 @@ def at(connection, version):
     config = make_alembic_config()
     config.attributes["connection"] = connection
     with connection.begin():
-        going = command.downgrade if version < "0012" else command.upgrade
+        going = command.downgrade if version < "0013" else command.upgrade
         going(config, version)
 
 
@@ -73,6 +74,7 @@ def watched(connection):
         (standing, {"campaign": 1, "node": 3, "visits": 2, "visited_at": format_time(AT), "relevance": 1.5,
                     "occurrences": 2, "indegree": 3.0, "outlinks": 4.0, "yield": 0.5, "link_score": 7.0,
                     "importance": 0.125, "history": 0.25}),
+        (wanted_post, {"campaign": 1, "position": 0, "id": "17", "post": None, "state": "deleted"}),
         (sampled, {"campaign": 1, "node": 3, "visits": 2, "weight": 0.25, "degree": 7}),
     ):  # fmt: skip
         connection.execute(insert(table).values(row))

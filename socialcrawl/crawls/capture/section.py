@@ -17,7 +17,9 @@ class CaptureSection(Section):
     """From when until when posts are read, and in which order."""
 
     from_: Moment = Field(
-        default=None, alias="from", description="posts written then (UTC) or later are read; required"
+        default=None,
+        alias="from",
+        description="posts written then (UTC) or later are read; required unless ids = true",
     )
     until: Moment = Field(
         default=None, description="posts written before that (UTC) are read; none: until the campaign begins"
@@ -36,6 +38,10 @@ class CaptureSection(Section):
     ongoing: bool = Field(default=USUAL.ongoing, description="also read new posts as they appear, without an end")
     soonest: Span = Field(default="1m", description="ongoing: how long it waits for new posts at least ...")
     latest: Span = Field(default="1h", description="... and at most: as long as about a page of them takes")
+    ids: bool = Field(
+        default=False,
+        description="without from: only posts of imported ids are read (socialcrawl import FILE --as ids)",
+    )
     archive: bool = Field(
         default=True, description="X: search the full archive; false: the last 7 days, which more tokens may search"
     )
@@ -53,6 +59,11 @@ class CaptureSection(Section):
         if parse_seconds(self.soonest) > parse_seconds(self.latest):
             raise ValueError("soonest is longer than latest: exchange them")
         return self
+
+    @property
+    def searches(self) -> bool:
+        """Whether posts are searched for; else only those of imported ids are read."""
+        return self.from_ is not None or not self.ids
 
     @property
     def span(self) -> tuple[float | None, float | None]:

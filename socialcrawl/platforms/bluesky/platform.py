@@ -14,8 +14,9 @@ from socialcrawl.platforms.base import PUBLIC, Keys, Platform, Template, Terms, 
 from socialcrawl.platforms.bluesky.entities import ENTITIES
 from socialcrawl.platforms.bluesky.opt_outs import LOOK_UP
 from socialcrawl.platforms.bluesky.post_mentions import is_did, is_handle, parse_page_address
-from socialcrawl.platforms.bluesky.source import FEED, FOLLOWS, LIST, PROFILES, SEARCH, BlueskySource
+from socialcrawl.platforms.bluesky.source import FEED, FOLLOWS, HYDRATION, LIST, PROFILES, SEARCH, BlueskySource
 from socialcrawl.platforms.facts import BLUESKY
+from socialcrawl.platforms.hydration import PostLookUp
 from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan
 
 if TYPE_CHECKING:
@@ -79,6 +80,11 @@ class BlueskyPlatform(Platform):
         del settings, slices
         return _list_terms(topic)
 
+    def make_post_look_up(self, settings: Settings) -> PostLookUp:
+        """See `Platform.make_post_look_up`."""
+        del settings
+        return HYDRATION
+
     def check_settings(self, settings: Settings, base: str) -> None:
         """See `Platform.check_settings`."""
         if bool(settings.source.identifier) != bool(settings.source.variable):
@@ -110,6 +116,7 @@ class BlueskyPlatform(Platform):
             opt_outs=terms.settings.source.opt_outs,
             ahead=terms.ahead,
             slices=terms.slices or BY_DEFAULT,
+            ids=terms.ids,
         )
 
     def make_wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "BlueskyWire":

@@ -13,18 +13,21 @@ from socialcrawl.forecast.shape import EndpointRoles
 from socialcrawl.graph.relevance import Topic, fold
 from socialcrawl.platforms.base import PUBLIC, Keys, Platform, Template, Terms, Variables, Wired
 from socialcrawl.platforms.facts import MASTODON
+from socialcrawl.platforms.hydration import PostLookUp
 from socialcrawl.platforms.mastodon import account_names as naming
 from socialcrawl.platforms.mastodon.entities import ENTITIES
 from socialcrawl.platforms.mastodon.source import (
     FOLLOWING,
     LOOK_UP,
     PAGED_TAG,
+    POST,
     STATUSES,
     TAG,
     MastodonSource,
     find_captured,
     find_hashtag,
     is_plain,
+    parse_post_id,
 )
 from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan
 from socialcrawl.system.loopback import is_loopback
@@ -111,6 +114,11 @@ class MastodonPlatform(Platform):
         del slices
         return PAGED_TAG
 
+    def make_post_look_up(self, settings: Settings) -> PostLookUp:
+        """See `Platform.make_post_look_up`: of the campaign's own instance, which knows posts by its own numbers."""
+        home = find_home(settings)
+        return PostLookUp(POST, 1, lambda text: parse_post_id(text, home))
+
     def check_settings(self, settings: Settings, base: str) -> None:
         """See `Platform.check_settings`: who is asked has to know whom to write to."""
         source = settings.source
@@ -158,6 +166,7 @@ class MastodonPlatform(Platform):
             activity=terms.activity,
             redirects=terms.activity is not None and terms.activity.redirects,
             slices=terms.slices or BY_DEFAULT,
+            ids=terms.ids,
         )
 
     def make_wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "MastodonWire":

@@ -22,6 +22,7 @@ from socialcrawl.engine.protocols import Batch, Conversation
 from socialcrawl.engine.time_spans import parse_span
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.graph.relevance import fold
+from socialcrawl.platforms.hydration import FindIds, Ids, PostIdError, find_none, read_ids
 from socialcrawl.platforms.marks import Snowflakes
 from socialcrawl.platforms.mastodon import account_names
 from socialcrawl.platforms.mastodon.entities import ENTITIES
@@ -34,7 +35,10 @@ LOOK_UP = "/api/v1/accounts/lookup"
 STATUSES, FOLLOWING = "/api/v1/accounts/:id/statuses", "/api/v1/accounts/:id/following"
 TAG, SEARCH = "/api/v1/timelines/tag/:hashtag", "/api/v2/search"
 INSTANCE = "/api/v2/instance"
+POST = "/api/v1/statuses/:id"
 PAGED_TAG = f"{TAG}?max_id"  # instances count requests with a bound of ids as they count those for later pages
+SHOWN = re.compile(r"https?://([^/?#]+)/(?:web/)?(?:@[^/?#]+|(?:users/[^/?#]+/)?statuses)/(\d{1,20})(?:[/?#].*)?")
+NUMBER = re.compile(r"[0-9]{1,20}")
 NO_INSTANCE = "no-instance"  # the cursor of an answer of a server that is none of the kind, or closed to strangers
 NOTHING_MORE: Mapping[str, str] = {}
 SNOWFLAKES = Snowflakes(0, 16, 1 << 56)  # the numbers that Mastodon gives; short ones are older, or of other software
@@ -70,8 +74,9 @@ class MastodonSource:
     where the slice is empty. Where it has turned these timelines off, somebody who has signed in is shown an empty one:
     so it is asked for its settings after an empty slice.
 
-    Some parameters of a request are for the wire alone: `acct` (whose list it is), `begin` and `end` (ISO 8601),
-    `opt_outs` ("no" where nobody is left alone), `probe` (STAY or FOLLOW), `span` (the slice of time).
+    Some parameters of a request are for the wire alone: `acct` (whose list it is), `wanted` (the id of a post), `begin`
+    and `end` (ISO 8601), `opt_outs` ("no" where nobody is left alone), `probe` (STAY or FOLLOW), `span` (the slice of
+    time).
 
     Args:
         policy: page sizes.
@@ -90,6 +95,7 @@ class MastodonSource:
         activity: by which rule a probed account is active; None: whoever exists is.
         redirects: whether a probe goes on to the account that one has moved to.
         slices: how slices of time are read.
+        ids: finds the ids of posts that were imported to be fetched.
     """
 
     def __init__(
@@ -110,8 +116,9 @@ class MastodonSource:
         activity: Activity | None = None,
         redirects: bool = False,
         slices: SlicePlan = BY_DEFAULT,
+        ids: FindIds = find_none,
     ) -> None:
-        self.slices = slices
+        self.slices, self.ids = slices, ids
         self.activity, self._probing = activity or Activity(), {"probe": FOLLOW if redirects else STAY}
         self.policy, self.queries, self.home = policy, tuple(queries), account_names.normalize_domain(home)
         self.pages_per_user, self.search_pages = pages_per_user, search_pages
@@ -127,7 +134,7 @@ class MastodonSource:
 
     def start_conversations(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """Return one conversation a pick."""
-        alone = {Act.SEARCH: self._search, Act.SLICE: self._read_slice}
+        alone = {Act.SEARCH: self._search, Act.SLICE: self._read_slice, Act.HYDRATE: self._hydrate}
         return [alone[p.act](p) if p.act in alone else self._read_account(p, accounts[p.node]) for p in batch]
 
     def mark(self, at: float) -> str:
@@ -169,6 +176,14 @@ class MastodonSource:
             reply = yield Request((pick.n, RequestPart.SECOND_LIST), self.home + INSTANCE, {}, 1)
             outcome = replace(outcome, missing=Reason.TEMPORARY) if reply.kind in PUT_OFF else outcome
         return {pick.n: outcome}
+
+    def _hydrate(self, pick: Pick) -> Conversation:
+        def read(part: int, ids: Ids) -> Generator[Request, Reply, Reply]:
+            number = next(iter(ids.values()))  # one at a time
+            params = {"id": number, "wanted": number, **self._care}
+            return (yield Request((pick.n, RequestPart.POSTS_BY_ID + part), self.home + POST, params, 1))
+
+        return {pick.n: (yield from read_ids(pick, self.ids, read))}
 
     def _read_account(self, pick: Pick, who: Who) -> Conversation:
         return self._probe(pick, who) if pick.act == Act.PROBE else self._read_user(pick, who)
@@ -293,3 +308,22 @@ def find_captured(query: str) -> str | None:
 def is_plain(query: str) -> bool:
     """Return whether a query is an @name or an address: no hashtag has them, and search finds them as they stand."""
     return bool(ENTITIES.address(query)) or (query.startswith("@") and ENTITIES.mark(fold(query)) is not None)
+
+
+def parse_post_id(text: str, home: str) -> str:
+    """Return the number of a post on the instance `home`: of itself, or of the address at which that instance shows it.
+
+    Raises:
+        PostIdError: it is none, or an address of another instance.
+    """
+    if NUMBER.fullmatch(text):
+        return text
+    found = SHOWN.fullmatch(text)
+    if found is None:
+        raise PostIdError(f"{text!r:.80} is no id of a post: write its number, or the address at which {home} shows it")
+    if found[1].lower() != home:
+        raise PostIdError(
+            f"{text!r:.80} is an address of another instance: write the one at which yours shows the post, as "
+            f"https://{home}/@NAME@{found[1].lower()}/NUMBER, or the number in it"
+        )
+    return found[2]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
-from socialcrawl.engine.model import Grant, Page, Reason, Reply, ReplyKind, Request, Who
+from socialcrawl.engine.model import Grant, Page, Reason, Reply, ReplyKind, Request, SoughtPost, Who
 from socialcrawl.engine.time_spans import parse_span
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.platforms.headers import parse_date, parse_pause
@@ -16,7 +16,7 @@ from socialcrawl.platforms.mastodon import account_names, classify
 from socialcrawl.platforms.mastodon.instance_rules import read_about
 from socialcrawl.platforms.mastodon.parse import PageParser, UnreadableSlicesError, check_feeds
 from socialcrawl.platforms.mastodon.profiles import shows_opted_out
-from socialcrawl.platforms.mastodon.source import FOLLOWING, INSTANCE, LOOK_UP, NO_INSTANCE, SEARCH, STATUSES
+from socialcrawl.platforms.mastodon.source import FOLLOWING, INSTANCE, LOOK_UP, NO_INSTANCE, POST, SEARCH, STATUSES
 from socialcrawl.platforms.server_info import InstanceRules
 from socialcrawl.platforms.unreachable_hosts import HostReachability
 from socialcrawl.system.loopback import is_loopback
@@ -24,6 +24,7 @@ from socialcrawl.system.secret import conceal, redact
 
 OURS = (
     "acct",
+    "wanted",
     "begin",
     "end",
     "opt_outs",
@@ -126,7 +127,9 @@ class MastodonWire:
         clock = came.at if date is None else date
         known, body = classify.parse_limits(came.headers, clock), None if came.cut else decode_json(came.body)
         path = request.endpoint.removeprefix(host)
-        asked = classify.RequestContext(host == self.home, token, "acct" in request.params, path == LOOK_UP)
+        asked = classify.RequestContext(
+            host == self.home, token, bool({"acct", "wanted"} & request.params.keys()), path == LOOK_UP
+        )
         sense = classify.classify(came.status, body, known, clock, asked)
         if came.status == 404 and body == NO_TAG and "hashtag" in request.params:
             sense, body = classify.Classification(ReplyKind.OK), []
@@ -171,6 +174,8 @@ class MastodonWire:
         if path == INSTANCE:
             check_feeds(body)
             return Page(), None
+        if path == POST:
+            return reader.parse_post(body, params["wanted"]), None
         if path == SEARCH:
             return reader.parse_found(body["statuses"]), _find_offset(params, len(body["statuses"]))
         next_page = find_next_page(came.headers.get("link"))
@@ -182,6 +187,9 @@ class MastodonWire:
         if "acct" not in params:
             return reader.parse_found(body), next_page
         return reader.parse_timeline(body, params["acct"]), None if reader.is_over(body) else next_page
+
+
+DELETED = {Reason.UNKNOWN: Reason.DELETED}
 
 
 def _split_endpoint(endpoint: str) -> tuple[str, str]:
@@ -206,6 +214,8 @@ def _select_parameters(path: str, params: Mapping[str, str]) -> dict[str, str]:
 def _make_missing_page(request: Request, host: str, reason: str | None = None) -> Page:
     """Return the page on which the account that was asked about is missing; one of nobody where none was."""
     why = Reason.PROTECTED if reason == NO_INSTANCE else Reason(reason or Reason.UNKNOWN)
+    if "wanted" in request.params:  # instances do not tell deleted posts from those that never were
+        return Page(sought=[SoughtPost(request.params["wanted"], None, DELETED.get(why, why))])
     if "acct" not in request.params:
         return Page()
     name = account_names.complete_name(request.params["acct"], host)
