@@ -6,7 +6,7 @@ from alembic import op
 from socialcrawl.storage.schema.kept import is_kept, put_rows_back, set_table_aside
 
 revision = "0014"
-down_revision = "0012"
+down_revision = "0013"
 branch_labels = None
 depends_on = None
 

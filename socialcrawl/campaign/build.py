@@ -278,7 +278,7 @@ def _make_source(plan: Plan, queries: list[str], store: SqlStore, now: Callable[
     A sample judges who is read.
     """
     ahead = LookAhead(store, plan.accounts, now)
-    source = plan.platform.make_source(replace(plan.terms, ahead=ahead), queries, now())
+    source = plan.platform.make_source(replace(plan.terms, ahead=ahead, ids=store.wanted), queries, now())
     if (judges := plan.kind.predicates(plan.settings)) is not None:
         source = FocusedSource(source, *judges)
     return SkipForgottenSource(ExcludingSource(source, plan.accounts)), ahead

@@ -205,9 +205,8 @@ def make_plan(settings: Settings) -> Plan:
     if settings.compliance.every is not None and platform.make_compliance_jobs() is None:
         raise SettingsError(f"{platform.title} offers no check of what is stored: remove every under [compliance].")
     usernames = _list_usernames(settings, platform)
-    begins = not kind_of(settings).dataset
     queries = kind_of(settings).list_queries(settings, platform, topic)
-    if begins and not queries and not usernames:
+    if not queries and not usernames and kind_of(settings).needs_start(settings):
         wanted = "name keywords under [topic] to search for, or" if settings.seeds.search else "set search = true or"
         search = f"{wanted} " if platform.searches else ""
         raise SettingsError(f"There is nothing to start from: {search}name usernames under [seeds].")

@@ -135,6 +135,7 @@ class CrawlKind(ABC):
         dataset: whether it is about the accounts of an imported dataset, so that nothing is searched for.
         collection: whether the accounts that it read are a collection, of which an audit tells how much it has.
         sample: whether what it draws is a sample, on which an audit rests.
+        hydrates: whether it fetches posts whose ids are imported.
         reuses: whether answers that the database has from a short while ago count.
     """
 
@@ -150,6 +151,7 @@ class CrawlKind(ABC):
     dataset: ClassVar[bool] = False
     collection: ClassVar[bool] = False
     sample: ClassVar[bool] = False
+    hydrates: ClassVar[bool] = False
     reuses: ClassVar[bool] = True
 
     @abstractmethod
@@ -188,6 +190,11 @@ class CrawlKind(ABC):
         """
         del settings
         return True
+
+    def needs_start(self, settings: Settings) -> bool:
+        """Return whether a campaign that has neither searches nor accounts to begin with is wrong."""
+        del settings
+        return not self.dataset
 
     def list_queries(self, settings: Settings, platform: Platform, topic: Topic) -> list[str]:
         """Return the searches of a campaign, each of which is a node.

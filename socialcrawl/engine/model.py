@@ -48,6 +48,7 @@ class Act(StrEnum):
     SLICE = "slice"  # capture: read the posts that match a query in a span of time
     LIVE = "live"  # capture: read the posts that match from a stream, as they appear
     COUNT = "count"  # capture: count these posts, without reading them
+    HYDRATE = "hydrate"  # capture: fetch the posts of some imported ids
     IMPORT = "import"  # nothing was asked: a file or an earlier campaign has the answer
 
 
@@ -131,14 +132,16 @@ FAILED = (ReplyKind.BROKEN, ReplyKind.LOST)
 """There is no reply: the server or the network failed."""
 PUT_OFF = (*FAILED, ReplyKind.BACKOFF, ReplyKind.WINDOW, ReplyKind.DAY, ReplyKind.INVALID)
 """These replies say nothing of the node, which is picked again later."""
-STEPS = (Act.EXPAND, Act.RECRAWL, Act.PROBE, Act.WALK, Act.SLICE, Act.LIVE)
+STEPS = (Act.EXPAND, Act.RECRAWL, Act.PROBE, Act.WALK, Act.SLICE, Act.LIVE, Act.HYDRATE)
 """The steps of a campaign, which its budget of steps counts."""
 VISITS = (Act.EXPAND, Act.WALK)
 """The steps that read all posts of an account; others may bring none."""
 SEARCHES = (Act.SEARCH, Act.SLICE, Act.LIVE, Act.COUNT)
 """Acts whose node is a query."""
-FINDING = (*SEARCHES, Act.INWARD)
+FINDING = (*SEARCHES, Act.INWARD, Act.HYDRATE)
 """Acts that find the authors of posts: their outcomes have no value, and link to these."""
+ID_LIST = Node(-(2**31))
+"""The node of the ids of posts that were imported into a campaign: no account, and no query."""
 ON_TOPIC, WIDER = 1.0, 0.5  # values of walks: of accounts on the topic, and of those on the wider topic only
 NOBODY: NDArray[np.int64] = np.empty(0, np.int64)
 NO_WEIGHT: NDArray[np.float64] = np.empty(0, np.float64)
@@ -159,12 +162,14 @@ class RequestPart:
     SECOND_LOOK_UP = 2_000_001  # Bluesky: the look-up is repeated for the account alone
     AUTHORS = 3_000_000  # Bluesky: who wrote the posts of page 0 of a search; those of later pages follow
     AUTHOR_PROFILES = 4_000_000  # Bluesky: the profiles of these authors, or of those whose posts an account reposted
+    POSTS_BY_ID = 6_000_000  # groups of posts that are fetched by their ids: none leads to the next
+    AUTHOR_OF_ID = 7_000_000  # Bluesky: the account of a post that is fetched by an address with a handle
     REPEATED_PAGE = 5_000_000  # Bluesky: page 0 of a timeline again, where the first request told of authors only
 
     @classmethod
     def is_authors(cls, part: int) -> bool:
-        """Return whether a request told only who wrote the posts of a page of a search."""
-        return cls.AUTHORS <= part < cls.AUTHOR_PROFILES
+        """Return whether a request told only who wrote the posts that another one brings."""
+        return cls.AUTHORS <= part < cls.AUTHOR_PROFILES or part >= cls.AUTHOR_OF_ID
 
 
 def format_time(at: float) -> str:
@@ -322,6 +327,20 @@ class Mention(NamedTuple):
     hits: int | None = None
 
 
+class SoughtPost(NamedTuple):
+    """A post that was asked for by its id.
+
+    Attributes:
+        asked: the id as it was imported.
+        post: its id as the platform has it; None: it did not come.
+        why: why it did not come; None: it came.
+    """
+
+    asked: str
+    post: str | None
+    why: Reason | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """One parsed answer, before the store has given its accounts their nodes.
@@ -332,7 +351,8 @@ class Page:
     an account's posts shows, in the platform's own terms, whether or not it counts; "" where there is no such thing;
     `active` pairs accounts with when they last posted (ISO 8601), as far as the answer tells it to who probes them;
     `opted_out` counts the posts of a search that were left out because their authors opted out; `deleted` are the ids
-    of posts, and `deleted_accounts` those of accounts, that a stream says were deleted.
+    of posts, and `deleted_accounts` those of accounts, that a stream says were deleted; `sought` says what became of
+    each post that was asked for by its id.
     """
 
     posts: Sequence[PostRow] = ()
@@ -347,6 +367,7 @@ class Page:
     opted_out: int = 0
     deleted: Sequence[str] = ()
     deleted_accounts: Sequence[str] = ()
+    sought: Sequence[SoughtPost] = ()
 
 
 @dataclass(frozen=True, slots=True)

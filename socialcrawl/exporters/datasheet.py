@@ -73,6 +73,7 @@ ACTS = {
     "slice": ("slice of time read", "slices of time read"),
     "live": ("part of the stream read", "parts of the stream read"),
     "count": ("count of a query's posts", "counts of a query's posts"),
+    "hydrate": ("group of ids fetched", "groups of ids fetched"),
     "import": ("account imported", "accounts imported"),
 }
 
@@ -170,8 +171,11 @@ def _render_campaign(found: Mapping[str, Any]) -> Iterator[str]:
     for row in found["requests"]:
         yield f"| {row['endpoint']} | {row['kind']} | {row['requests']:,} | {row['posts']:,} |"
     made = found["picks"].items()
-    acts = ", ".join(f"{pluralize(count, *ACTS.get(act, ('decision',)))} (`{act}`)" for act, count in made) or "none"
+    words = ACTS | ({"import": ("list of ids imported", "lists of ids imported")} if kind.hydrates else {})
+    acts = ", ".join(f"{pluralize(count, *words.get(act, ('decision',)))} (`{act}`)" for act, count in made) or "none"
     yield from ("", f"Decisions: {acts}", *_render_statuses(found), "", "Gaps:", "")
+    if (states := found.get("ids")) is not None:
+        yield f"- posts of imported ids (stored, held before, or why they did not come): {_format_counts(states)}"
     yield f"- accounts that could not be read: {_format_counts(gaps['missing'])}"
     yield f"- requests without a response, counted as spent: {gaps['lost']:,}"
     yield f"- requests that failed for other reasons: {_format_counts(gaps['failed'])}"

@@ -19,6 +19,7 @@ from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.storage.counting_rule import COUNTING
 from socialcrawl.storage.stored_checks import summarize_checks
+from socialcrawl.storage.wanted_posts import count_states
 from socialcrawl.system.loopback import is_loopback
 
 # What may be told of settings; the rest names people, files, servers and where tokens are.
@@ -145,6 +146,7 @@ def _collect_campaign(
         "epochs": _make_rows(choice.read_rows(EPOCHS, campaign=number)),
         "gaps": count_gaps(choice.reader, number, requests, about.platform),
         **({"liveness": _count_statuses(choice, about.name)} if kind.dataset else {}),
+        **({"ids": states} if (states := count_states(choice.reader, number)) else {}),
     }
 
 

@@ -23,6 +23,7 @@ from socialcrawl.forecast.shape import (
     compute_pool_pace,
     compute_price,
     count_bursts,
+    count_id_groups,
     count_look_ups,
     count_pool_bursts,
     find_counts_ahead,
@@ -35,6 +36,7 @@ from socialcrawl.forecast.spread import Spread
 
 COUNTED, STORED, ASSUMED, SAID = "counted", "stored", "assumed", "said"  # what a number rests on; SAID: by the settings
 CAP = "cap"  # what is reached where the platform's cap on posts is
+ID_GROUPS = "groups of ids"  # the phase in which posts are fetched by their ids
 TOKENS = "tokens"  # what is reached where no token may ask an endpoint
 REPOSTED = 10  # accounts that are looked up for each page of a timeline that is asked for twice; assumed
 LOOKED = 0.2  # look-ups for each account that is read, where others are looked up with it that come next; assumed
@@ -158,9 +160,12 @@ def plan_phases(
         yield from _plan_probes(shape, typical, done, now)
         return
     if shape.captures:
+        if done.ids and shape.roles.posts:
+            yield _plan_ids(shape, done.ids)
         for name, requests in find_counts_ahead(shape, done).items():
             yield CampaignPhase("counts", requests, {name: _make_amount(shape, name, 1, 0, 0)})
-        yield _plan_slices(shape, typical, done)
+        if shape.queries:
+            yield _plan_slices(shape, typical, done)
         return
     roles, most = shape.roles, find_page_size(shape, shape.roles.search)
     reads, rest = _find_posts_ahead(shape, typical, done, now)
@@ -180,6 +185,16 @@ def plan_phases(
             "steps", alone, _compute_account(shape, typical, _compute_named_share(shape, typical.named)), 1
         )
     yield CampaignPhase("steps", rest.steps - alone, _compute_step(shape, typical), 1, alone)
+
+
+def _plan_ids(shape: CampaignParameters, ids: int) -> CampaignPhase:
+    """Return the rest of a list of ids, a group a turn, if the posts of all are there."""
+    roles, groups = shape.roles, count_id_groups(shape, ids)
+    posts, twice = ids / groups, 2 if shape.heeds else 1
+    means = {roles.posts: _make_amount(shape, roles.posts, twice, posts, posts if shape.expanded else 0.0)}
+    if shape.heeds:
+        means[roles.by_id] = _make_amount(shape, roles.by_id, 1, 0, posts)
+    return CampaignPhase(ID_GROUPS, groups, means)
 
 
 def _plan_slices(shape: CampaignParameters, typical: TypicalNeeds, done: CampaignProgress) -> CampaignPhase:
@@ -432,7 +447,7 @@ class _ExpectedCourse:
         usual = getattr(mean, what) / mean.requests if mean.requests else 0.0
         if known.returns != "post":
             return usual, usual  # a look-up says how many it asks for
-        users = known.page if self.shape.expanded and endpoint == roles.search else 0
+        users = known.page if self.shape.expanded and endpoint in (roles.search, roles.posts) else 0
         money = compute_price(self.shape, known.page, users) + self.shape.policy.compute_fee(endpoint)
         return (known.page if what == "posts" else money), usual
 

@@ -27,6 +27,7 @@ from socialcrawl.forecast.shape import (
     compute_price,
     count_allowed,
     count_bursts,
+    count_id_groups,
     count_look_ups,
     find_counts_ahead,
     find_page_size,
@@ -92,7 +93,7 @@ def make_quote(
     done, stored = done or CampaignProgress(), stored or StoredResources()
     most = bound_requests(shape, done, now)
     totals = bound_total(shape, most, done, now)
-    if shape.captures and typical.matches is None:
+    if shape.captures and shape.queries and typical.matches is None:
         return _quote_uncounted(shape, typical, done, now, stored)
     probably, together, reached = estimate_likely(shape, typical, done, now)
     counted_all = shape.captures and not shape.endless and reached is None  # no more posts match than were counted
@@ -177,8 +178,9 @@ def bound_requests(
     accounts = min(rest.seeds + rest.steps, rest.nodes)
     # The id of a named account may be known, or become known by a search; then it is looked up by that.
     either = rest.names if shape.queries or done.known else 0
+    groups = count_id_groups(shape, done.ids)
     # Every account after the seeds may be one that is known by its name only.
-    pages = {roles.search: searches, roles.timeline: accounts * shape.pages_per_user}
+    pages = {roles.search: searches, roles.timeline: accounts * shape.pages_per_user, roles.posts: groups}
     if shape.inward and roles.inward:
         pages[roles.inward] = pages.get(roles.inward, 0) + steps
     twice = 2 if shape.heeds else 1  # who wrote the posts of a page, or those that it repeats, and then the posts
@@ -189,6 +191,8 @@ def bound_requests(
         (roles.timeline, twice * accounts * shape.pages_per_user, 0.0, 0.0),
         (roles.inward if shape.inward else "", twice * steps, 0.0, 0.0),
         *((name, requests, 0.0, 0.0) for name, requests in find_counts_ahead(shape, done).items()),
+        (roles.posts, twice * groups, 0.0, 0.0),
+        (roles.by_id if shape.heeds else "", groups, done.ids, 0.0),
         *_bound_look_ups(shape, sum(pages.values()), accounts),
     ]
     sums: dict[str, tuple[float, float, float]] = {}  # one endpoint may do several things
@@ -196,10 +200,21 @@ def bound_requests(
         if requests and name:
             before = sums.get(name, (0.0, 0.0, 0.0))
             sums[name] = before[0] + requests, before[1] + together, before[2] + singly
-    return {
+    found = {
         name: _bound_endpoint(shape, rest, name, requests, pages.get(name, inf), together=together, singly=singly)
         for name, (requests, together, singly) in sums.items()
     }
+    if roles.posts in found:  # the last group may be smaller
+        found[roles.posts] = _bound_posts(shape, rest, found[roles.posts], done.ids)
+    return found
+
+
+def _bound_posts(shape: CampaignParameters, rest: RemainingWork, most: Amount, ids: int) -> Amount:
+    """Return the most that fetching posts by their ids takes, of what groups of full size would."""
+    posts, users = min(most.posts, ids), min(most.users, ids)
+    fees = multiply(most.requests, shape.policy.compute_fee(shape.roles.posts))
+    money = min(rest.money, compute_price(shape, posts, users) + fees)
+    return replace(most, posts=posts, users=users, money=money)
 
 
 def _bound_look_ups(shape: CampaignParameters, pages: float, accounts: float) -> list[tuple[str, float, float, float]]:
@@ -240,6 +255,7 @@ def bound_total(
     rest = find_remaining(shape, done or CampaignProgress(), now)
     steps = count_most_users(shape, rest, done or CampaignProgress()) if shape.tests else min(rest.steps, rest.nodes)
     profiles = lines.get(shape.roles.search, Amount()).users + rest.names + rest.ids + steps
+    profiles += lines.get(shape.roles.posts, Amount()).users
     if shape.heeds:  # a look-up tells of others besides, as often as there is one
         profiles = inf
     sums = {name: sum(getattr(line, name) for line in lines.values()) for name in Amount.__slots__}
@@ -270,7 +286,8 @@ def _bound_endpoint(
     requests = min(requests, rest.requests, count_bursts(shape, endpoint, rest.seconds))
     known, speed = shape.policy.get_endpoint(endpoint), compute_pace(shape, endpoint)
     items = multiply(requests, known.page)
-    users = items if endpoint == shape.roles.search and shape.expanded else together + min(singly, requests)
+    expanded = shape.expanded and endpoint in (shape.roles.search, shape.roles.posts)
+    users = items if expanded else together + min(singly, requests)
     read = min(items, multiply(pages, known.page), rest.posts, rest.capped, _count_payable(rest.money, shape, "post"))
     posts = read if known.returns == "post" else 0.0
     users = min(users, items, _count_payable(rest.money, shape, "user"))

@@ -19,7 +19,7 @@ class EndpointRoles:
     that is another endpoint, `last` of one who is when it posted last, where the former does not tell that; `inward`
     finds the posts that mention a user. "": there is none. `heeds` says that posts come without what their authors say
     in their profiles, which are looked up before where that counts. `latest` says that `probe` may also bring the
-    latest post, which is billed.
+    latest post, which is billed. `posts` fetches posts by their ids.
     """
 
     search: str
@@ -35,6 +35,7 @@ class EndpointRoles:
     latest: bool = False
     inward: str = ""
     heeds: bool = False
+    posts: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,7 @@ class CampaignProgress:
             from outside of the dataset, which are then asked in their place.
         new_queries: searches of the file that are not finished, `new_names` usernames of the file that were not looked
             up: they count where accounts were read already, as those of a changed file do.
+        ids: imported ids of posts that are still to be asked for.
     """
 
     requests: int = 0
@@ -138,6 +140,7 @@ class CampaignProgress:
     again: int = 0
     new_queries: int = 0
     new_names: int = 0
+    ids: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,9 +297,14 @@ def count_bursts(shape: CampaignParameters, endpoint: str, seconds: float) -> fl
     return sum(min(_count_burst(rule, seconds) for rule in rules) for rules in _list_rules(shape, endpoint))
 
 
+def count_id_groups(shape: CampaignParameters, ids: int) -> int:
+    """Return the groups in which this number of posts is fetched by their ids."""
+    return -(-ids // max(1, find_page_size(shape, shape.roles.posts))) if shape.roles.posts else 0
+
+
 def multiply(count: float, each: float) -> float:
     """Return the product; 0 times infinity is 0."""
-    return count * each if each else 0.0
+    return count * each if count and each else 0.0
 
 
 def _count_burst(rule: Rule, seconds: float) -> float:

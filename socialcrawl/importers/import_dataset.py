@@ -70,7 +70,7 @@ def import_dataset(
     data = read_datasets(tables.paths, CellAccounts(platform, tables.reading), trouble, tables.watch)
     if not tables.skip_bad:
         trouble.refuse()
-    with _lock_campaign(connection, settings, now) as number:
+    with lock_campaign(connection, settings, now) as number:
 
         def site(who: Who) -> str:
             return find_site(platform, who)
@@ -104,13 +104,13 @@ def import_liveness(
     )
     if not tables.skip_bad:
         trouble.refuse()
-    with _lock_campaign(connection, settings, now) as number:
+    with lock_campaign(connection, settings, now) as number:
         learned = import_results(connection, number, found, linked=kind.tests_linked(settings))
         return replace(learned, waiting=waiting), trouble
 
 
 @contextmanager
-def _lock_campaign(connection: Opened, settings: Settings, now: float) -> Iterator[int]:
+def lock_campaign(connection: Opened, settings: Settings, now: float) -> Iterator[int]:
     """Yield the campaign.id of a campaign that cannot run inside the block."""
     lease = Lease(connection, settings.name)
     try:

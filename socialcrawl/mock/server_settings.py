@@ -13,7 +13,7 @@ from socialcrawl.text.wording import explain_unknown
 
 DEFAULT_LIMIT = 300
 DEFAULT_WINDOW = 900.0
-SEARCH_ALL, COUNTS_ALL = "/2/tweets/search/all", "/2/tweets/counts/all"
+POST_LOOK_UP, SEARCH_ALL, COUNTS_ALL = "/2/tweets", "/2/tweets/search/all", "/2/tweets/counts/all"
 STREAM, STREAM_RULES, CONNECTIONS = "/2/tweets/search/stream", "/2/tweets/search/stream/rules", "/2/connections/all"
 POST_RULES = f"POST {STREAM_RULES}"  # has a window of its own
 COMPLIANCE = ("/2/compliance/jobs", "/2/compliance/jobs/:id")
@@ -26,6 +26,8 @@ ENDPOINTS = (
     "/2/users/:id/tweets",
     "/2/users/:id/mentions",
     "/2/users/:id/following",
+    POST_LOOK_UP,
+    "/2/tweets/:id",
     "/2/tweets/search/recent",
     SEARCH_ALL,
     "/2/tweets/counts/recent",
@@ -35,7 +37,15 @@ ENDPOINTS = (
 )
 STREAM_ENDPOINTS = (STREAM, STREAM_RULES, POST_RULES, CONNECTIONS)
 READING_POSTS = frozenset(
-    {"/2/users/:id/tweets", "/2/users/:id/mentions", "/2/tweets/search/recent", SEARCH_ALL, STREAM}
+    {
+        "/2/users/:id/tweets",
+        "/2/users/:id/mentions",
+        POST_LOOK_UP,
+        "/2/tweets/:id",
+        "/2/tweets/search/recent",
+        SEARCH_ALL,
+        STREAM,
+    }
 )
 APP_ONLY = frozenset(
     {

@@ -14,6 +14,7 @@ from socialcrawl.forecast.shape import EndpointRoles
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.graph.relevance import Links, Topic
 from socialcrawl.platforms.facts import PlatformFacts
+from socialcrawl.platforms.hydration import FindIds, PostLookUp, find_none
 from socialcrawl.platforms.slice_reading import V1, SlicePlan
 from socialcrawl.ratelimit.policy import Policy
 from socialcrawl.text.entities import NONE, Entities
@@ -40,6 +41,7 @@ class Terms:
         ahead: tells which accounts will probably be read next and have no profile yet.
         activity: the rule by which a probed account is active; None where the campaign probes nobody.
         slices: how slices of time are read; None where the campaign reads none.
+        ids: finds the ids of posts that were imported to be fetched.
     """
 
     settings: Settings
@@ -50,6 +52,7 @@ class Terms:
     ahead: Callable[[], Sequence[Who]] = tuple
     activity: Activity | None = None
     slices: SlicePlan | None = None
+    ids: FindIds = find_none
 
     @property
     def links(self) -> Links:
@@ -195,6 +198,11 @@ class Platform(ABC):
         """Return the endpoint of a search of a slice of time."""
         del slices
         return self.roles.search
+
+    def make_post_look_up(self, settings: Settings) -> PostLookUp | None:
+        """Return how a campaign asks for posts by their ids; None where the platform has no such request."""
+        del settings
+        return None
 
     def check_settings(self, settings: Settings, base: str) -> None:
         """Check that the settings are such as the platform needs.

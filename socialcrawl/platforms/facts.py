@@ -130,6 +130,8 @@ class PlatformFacts:
 
 ID_PARAMETERS, NAME_PARAMETERS = ("ids", "id"), ("usernames", "username", "acct", "url")
 ACCOUNT_PARAMETERS = (*ID_PARAMETERS, *NAME_PARAMETERS)
+POST_PARAMETERS = ("wanted", "uris")
+"""Parameters that name posts, whose ids may tell the author."""
 
 X = PlatformFacts(
     "x",

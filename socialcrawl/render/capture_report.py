@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.table import Table
 
-from socialcrawl.crawls.capture.report import CaptureReport, QueryCoverage, StreamCoverage
+from socialcrawl.crawls.capture.report import CaptureReport, HydrationReport, QueryCoverage, StreamCoverage
 from socialcrawl.engine.model import Reason
 from socialcrawl.render.console import Text
 from socialcrawl.text.wording import pluralize, round_up
@@ -30,6 +30,10 @@ def build_object(found: CaptureReport) -> dict[str, Any]:
 
 def list_parts(found: CaptureReport) -> Iterator[RenderableType]:
     """Yield the texts and tables of what a capture has read."""
+    if found.hydrated is not None:
+        yield Text("\n".join(_describe_ids(found.hydrated)))
+    if found.hydrated is not None and not found.queries:
+        return
     yield Text("\n".join(describe(found)))
     if found.span is not None:
         yield from map(_make_table, found.queries)
@@ -37,6 +41,28 @@ def list_parts(found: CaptureReport) -> Iterator[RenderableType]:
         yield Text("\n".join(_describe_stream(found.stream)))
     reasons = {why for one in found.queries for _, why in one.failed}
     yield from (Text(f"{why}: {WHY[why]}") for why in sorted(reasons & WHY.keys()))
+
+
+def _describe_ids(found: HydrationReport) -> Iterator[str]:
+    """Yield sentences on what became of imported ids."""
+    held = f", {found.held:,} were stored before" if found.held else ""
+    gone = sum(found.gone.values())
+    yield f"Imported ids: {found.ids:,}. Posts: {found.stored:,} came{held}, {gone:,} are gone."
+    if gone:
+        reasons = sorted(found.gone.items(), key=lambda one: (-one[1], one[0]))
+        yield f"Gone: {', '.join(f'{number:,} {why}' for why, number in reasons)}."
+    asked = found.stored + gone
+    if found.share is not None:
+        yield f"Share that is gone: {100 * found.share:.1f}% of the {asked:,} posts asked for (all of them: no sample)."
+    elif found.left:
+        yield (
+            f"Share that is gone: not known yet. {found.left:,} ids are left, which are asked for in the order of the "
+            f"files, so the {asked:,} so far are no random sample."
+        )
+    if found.failed:
+        yield f"For {found.failed:,} ids no usable answer came, however often they were tried."
+    if found.forgotten:
+        yield f"Forgotten, and not counted: {found.forgotten:,}."
 
 
 def describe(found: CaptureReport) -> Iterator[str]:

@@ -10,7 +10,7 @@ from rich.table import Table
 from socialcrawl.campaign.plan import Plan
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, format_time
 from socialcrawl.errors import SettingsError
-from socialcrawl.forecast.expected import ASSUMED, CAP, COUNTED, SAID, STORED, TOKENS, ReachedBudget
+from socialcrawl.forecast.expected import ASSUMED, CAP, COUNTED, ID_GROUPS, SAID, STORED, TOKENS, ReachedBudget
 from socialcrawl.forecast.quote import Quote, QuoteLine
 from socialcrawl.forecast.shape import Amount, count_windows, find_page_size, find_remaining
 from socialcrawl.forecast.spread import ENOUGH, FEW
@@ -39,6 +39,7 @@ CAPTURED = {"matches": "posts that match in the capture's span of time"}
 TURNS = {
     "searches": "search", "look-ups": "look-up", "seeds": "seed", "steps": "step", "tests": "test", "pages": "page",
     "counts": "count",
+    ID_GROUPS: "group of ids",
 }  # fmt: skip
 """What a turn of each phase is called."""
 FORMS = {"missing": ".0%", "named": ".0%", "back": ".0%", "answer": ".2f", "matches": ",.0f"}
@@ -142,7 +143,7 @@ def _list_sentences(plan: Plan, found: Quote) -> Iterator[str]:
         yield _explain_nothing(plan, found)
     if done.requests:
         for_tests, for_seeds = pluralize(done.steps, "test"), pluralize(done.seeds, "seed")
-        slices = pluralize(done.steps, "slice")
+        slices = pluralize(done.steps, "slice") if plan.queries else pluralize(done.steps, "group of ids", ID_GROUPS)
         what = (
             slices
             if plan.shape.captures
@@ -254,6 +255,8 @@ def _describe_budgets(plan: Plan, found: Quote) -> str:
 def _explain_nothing(plan: Plan, found: Quote) -> str:
     """Return why there is nothing to quote."""
     rest = find_remaining(plan.shape, found.done)
+    if plan.shape.captures and not plan.queries and not found.done.steps:
+        return "There are no ids yet. Import them first: socialcrawl import FILE --as ids --db CAMPAIGN.toml"
     if plan.shape.tests and not found.done.dataset:
         return "There is no old dataset yet. Import one first: socialcrawl import FILES --as dataset --db CAMPAIGN.toml"
     more = not rest.nodes and (rest.steps or rest.seeds)
@@ -282,7 +285,7 @@ def _list_warnings(plan: Plan, found: Quote) -> Iterator[str]:
     if refusal := _find_refusal(plan):
         yield f"A run will be refused: {refusal}"
         return
-    if found.reached is not None and found.reached.phase not in ("steps", "tests", "pages", "counts"):
+    if found.reached is not None and found.reached.phase not in ("steps", "tests", "pages", "counts", ID_GROUPS):
         ends = f"{found.reached.budget} will probably be reached among the {found.reached.phase}, before the first step"
         yield f"{ends}: raise it, or begin with fewer seeds (most under [seeds])."
     above = plan.settings.budget.confirm_above
@@ -300,6 +303,8 @@ def _describe_means(plan: Plan, found: Quote) -> dict[str, float]:
         last = {"missing": typical.missing} if shape.latest or shape.roles.last else {}
         return last | {"answer": typical.answer}
     if shape.captures:
+        if not shape.queries:
+            return {"answer": typical.answer}
         return {} if typical.matches is None else {"answer": typical.answer, "matches": sum(typical.matches)}
     pages = typical.estimate_pages(shape.pages_per_user)
     means: dict[str, float] = {"posts_per_page": typical.posts_per_page, "pages": pages}

@@ -21,6 +21,7 @@ from socialcrawl.engine.model import (
     Who,
     format_time,
 )
+from socialcrawl.engine.positions import Positions
 from socialcrawl.engine.protocols import Batch, History, Ledger
 from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.graph.relevance import Links
@@ -43,6 +44,7 @@ from socialcrawl.storage.queries.history import FinishedBatches, find_gap
 from socialcrawl.storage.queries.snapshots import SampledRow, StandingRow
 from socialcrawl.storage.schema.tables import account, outcome, pick, request
 from socialcrawl.storage.versions import find_topic_starts
+from socialcrawl.storage.wanted_posts import WantedPosts
 from socialcrawl.storage.writes import CampaignWriter
 
 
@@ -85,6 +87,7 @@ class SqlStore:
         self._charges = SqlCharges(connection)
         self._barring = PageRedaction(connection, platform)
         self._seen = SeenPosts(connection, campaign)
+        self._wanted = WantedPosts(connection, campaign, platform)
         self._held = StoredAnswers(connection, self._write, self._nodes, reuse, self._seen) if reuse else None
         known = select(account.c.node, account.c.platform_id, account.c.username)
         self._who = Lookup(connection, known.where(match_keys(connection, account.c.node)))
@@ -148,6 +151,11 @@ class SqlStore:
             return ()
         with self._begin_transaction():
             return self._held.find_strangers(nodes, now)
+
+    def wanted(self, positions: Positions, *, left: bool = False) -> Mapping[int, str]:
+        """Return the ids of posts that were imported, by their positions; see `hydration.FindIds`."""
+        with self._begin_transaction():
+            return self._wanted.read_ids(*positions, left=left)
 
     def replies(self, batch: Batch) -> Mapping[tuple[int, int], Reply]:
         """See `protocols.Store.replies`."""
@@ -263,6 +271,8 @@ class SqlStore:
         self._barring.empty_accounts(gone.asked, now, number)
         pairs = answer_packing.collect_mentions(page, numbers)
         self._write.write_page(page, numbers, pairs, now)
+        if complete.sought:
+            self._wanted.write_found(complete.sought, {row.id for row in page.posts}, now)
         repeats = self._seen.find_repeats(*grant.request.key, [row.id for row in page.posts])
         kept = answer_packing.build_answer(page, numbers, same, pairs, self.links, repeats=repeats)
         if page.deleted or page.deleted_accounts:

@@ -35,6 +35,7 @@ from socialcrawl.storage.schema.tables import (
     sampled,
     shadow,
     standing,
+    wanted_post,
 )
 
 VERSIONS = ["0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0010", "0011", "0012"]
@@ -77,6 +78,7 @@ def watched(connection):
         (standing, {"campaign": 1, "node": 3, "visits": 2, "visited_at": format_time(AT), "relevance": 1.5,
                     "occurrences": 2, "indegree": 3.0, "outlinks": 4.0, "yield": 0.5, "link_score": 7.0,
                     "importance": 0.125, "history": 0.25}),
+        (wanted_post, {"campaign": 1, "position": 0, "id": "17", "post": None, "state": "deleted"}),
         (sampled, {"campaign": 1, "node": 3, "visits": 2, "weight": 0.25, "degree": 7}),
         (compliance_job, {"id": 1, "campaign": 1, "kind": "posts", "name": "ours", "job": "77", "status": "uploaded",
                           "ids": 2, "last": True, "since": format_time(AT), "began_at": format_time(AT),

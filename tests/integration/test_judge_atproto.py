@@ -99,6 +99,14 @@ def test_author_feeds_to_the_end_equal_the_file(sky, client, name, size):
     assert [told(sky, item) for item in items] == [one for one in own if one[1] not in MISSING]
 
 
+def test_posts_are_fetched_by_their_addresses_and_those_that_are_gone_are_left_out(sky, client):
+    shown = [item.post for item in client.get_author_feed(sky.did("ann"), limit=20).feed]
+    gone = [f"at://{sky.did('dave')}/app.bsky.feed.post/3k2222222222a", f"{shown[0].uri[:-1]}z"]
+    posts = client.get_posts([*gone, *(post.uri for post in shown)]).posts
+    assert [post.model_dump() for post in posts] == [post.model_dump() for post in shown]
+    assert client.get_posts(gone).posts == []
+
+
 def test_mentions_stand_at_their_bytes_for_the_client(sky, client):
     item = client.get_author_feed(sky.did("bob")).feed[-1]
     raw = item.post.record.text.encode()
@@ -331,6 +339,7 @@ def test_every_answer_satisfies_the_lexicons_in_full(sky, signed_in):
             for n in ("ann", "bob", "cy")
         ),
         ("app.bsky.feed.searchPosts", "AppBskyFeedSearchPosts", {"q": "rust OR hey"}),
+        ("app.bsky.feed.getPosts", "AppBskyFeedGetPosts", {"uris": f"at://{sky.did('ann')}/app.bsky.feed.post/x"}),
         ("app.bsky.actor.getProfiles", "AppBskyActorGetProfiles", {"actors": sky.did("gone")}),
         ("app.bsky.actor.searchActors", "AppBskyActorSearchActors", {"q": "o"}),
         ("app.bsky.graph.getFollows", "AppBskyGraphGetFollows", {"actor": sky.did("cy")}),

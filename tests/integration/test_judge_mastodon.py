@@ -138,6 +138,7 @@ def test_it_reads_every_timeline_to_its_end(client, author):
     wanted = expected(lambda _, row: row[0] == author)
     told = client.fetch_remaining(client.account_statuses(number, limit=20))
     assert [read(status, client) for status in told] == wanted
+    assert [client.status(status.id).uri for status in told[:3]] == [status.uri for status in told[:3]]
     page, pages = client.account_statuses(number, limit=12), []
     while page:
         pages.append(page)

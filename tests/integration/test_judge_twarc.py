@@ -100,6 +100,15 @@ def test_timelines_of_the_missing_have_no_pages(town, client_of):
     assert list(client.timeline(PROTECTED)) == list(client.timeline("kim")) == []
 
 
+def test_ids_are_hydrated_in_groups_of_a_hundred(town, client_of):
+    chosen = [post for name in ("bob", "eve", "kim", PROTECTED) for post in TOWN.timeline(name)]
+    pages = list(client_of(town).tweet_lookup([post.id for post in chosen]))
+    gone = {post.id for post in TOWN.timeline(PROTECTED)}
+    assert _posts(pages) == _file([post for post in chosen if post.id not in gone])
+    assert len(pages) == -(-len(chosen) // 100)
+    assert gone <= {one["value"] for page in pages for one in page["errors"]}
+
+
 def test_searches_mentions_and_counts_are_read_to_their_end(town, client_of):
     client = client_of(town)
     expected = _file(TOWN.found("harvest"))

@@ -139,6 +139,21 @@ def test_included_posts_are_those_that_are_answered_and_repeated(town, client_of
     assert {one["value"] for one in page.errors if one["resource_type"] == "tweet"} == meant & gone
 
 
+def test_posts_are_looked_up_by_their_ids_and_what_is_gone_is_an_error(town, client_of):
+    client = client_of(town)
+    here, hidden, gone = (TOWN.timeline(name) for name in ("bob", PROTECTED, DELETED))
+    ids = [post.id for post in (*here[:60], *hidden[:2], *gone[:2])]
+    page = client.get_tweets([*ids, "7"], **SHOWN)
+    assert _posts([page]) == here[:60]
+    titles = {one["value"]: one["title"] for one in page.errors if one.get("section") != "includes"}
+    said = {post.id: "Authorization Error" for post in hidden[:2]} | {post.id: "Not Found Error" for post in gone[:2]}
+    assert {key: title for key, title in titles.items() if key in said} == said
+    assert titles["7"] == "Not Found Error"
+    assert str(client.get_tweet(here[0].id).data.id) == here[0].id
+    with pytest.raises(tweepy.BadRequest, match="must be between 1 and 100"):
+        client.get_tweets([str(number) for number in range(1, 102)])
+
+
 def test_a_search_is_read_to_its_end_and_counts_agree_with_it(town, client_of):
     client = client_of(town)
     expected = TOWN.found("harvest")

@@ -24,6 +24,7 @@ from socialcrawl.storage.database.connection import Opened, open_database
 from socialcrawl.storage.imports.old_graph import GraphImportResult
 from socialcrawl.storage.imports.parsed_page import ParsedPage
 from socialcrawl.storage.imports.probes import ProbeImportResult
+from socialcrawl.storage.imports.wanted_ids import IdImportResult
 from socialcrawl.text.terminal import open_data_stream, write_error, write_json
 from socialcrawl.text.wording import explain_unknown, pluralize
 
@@ -150,6 +151,32 @@ def _import_liveness(wanted: ImportOptions, settings: Settings | None) -> dict[s
         "tests_known": learned.known,
         "accounts_not_in_dataset": learned.strange,
         "accounts_not_tested": learned.waiting,
+        "lines_skipped": trouble.count,
+    }
+
+
+def _import_ids(wanted: ImportOptions, settings: Settings | None) -> dict[str, Any]:
+    assert settings is not None  # it needs a campaign
+    from socialcrawl.importers.import_ids import IdFiles, import_ids  # noqa: PLC0415
+
+    def work(connection: Opened, watch: Watch) -> tuple[IdImportResult, LineErrors]:
+        return import_ids(IdFiles(wanted.files, wanted.skip_bad, watch), connection, settings, SystemClock().now())
+
+    added, trouble = _store(settings.database, wanted, settings, "rows", work)
+    lines = [
+        f"{pluralize(added.new, 'id is', 'ids are')} new in the campaign {settings.name!r}",
+        *([f"the posts of {added.held:,} are stored already"] if added.held else []),
+        *([f"{added.known:,} had been in it before"] if added.known else []),
+        *([f"{added.forgotten:,} skipped: they were forgotten"] if added.forgotten else []),
+    ]
+    _print_tables(lines, trouble, as_json=wanted.as_json)
+    return {
+        "database": str(settings.database),
+        "campaign": settings.name,
+        "ids_new": added.new,
+        "ids_held": added.held,
+        "ids_known": added.known,
+        "ids_forgotten": added.forgotten,
         "lines_skipped": trouble.count,
     }
 
@@ -286,11 +313,13 @@ class ImportKind:
     names_accounts: bool = False
 
 
+CAPTURING = "--campaign FILE.toml, of kind capture"
 REFRESHING = "--campaign FILE.toml, of kind refresh"
 KINDS: Mapping[str, ImportKind] = {
     "posts": ImportKind(_import_posts, ("posts",)),
     "seeds": ImportKind(_import_seeds, ("posts",), stores=False),
     "history": ImportKind(_import_history, ("posts",), "that goes on from it: --campaign FILE.toml"),
+    "ids": ImportKind(_import_ids, ("posts",), f"that fetches their posts: {CAPTURING}"),
     "dataset": ImportKind(
         _import_dataset,
         ("accounts", "links"),

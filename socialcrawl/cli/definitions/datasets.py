@@ -17,7 +17,7 @@ ImportKind = Annotated[
     typer.Option(
         "--as",
         help="What the files become: see docs/how-to/imports.md.",
-        **offer("posts|seeds|history|dataset|liveness"),
+        **offer("posts|seeds|history|dataset|liveness|ids"),
     ),
 ]
 
@@ -62,9 +62,10 @@ def import_(
     database: ImportDatabase = None,
     as_json: AsJson = False,
 ) -> None:
-    """Import posts, seeds or datasets.
+    """Import posts, seeds, datasets or ids of posts.
 
-    It can import a history that a campaign goes on from, too.
+    It can import a history that a campaign goes on from, too. A campaign of kind capture fetches the posts of imported
+    ids (--as ids).
     """
     from socialcrawl.cli.commands.import_file import ImportOptions, import_files  # noqa: PLC0415
     from socialcrawl.cli.databases import choose_database  # noqa: PLC0415

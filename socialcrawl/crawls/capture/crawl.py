@@ -1,5 +1,9 @@
 """Capture: a crawl that reads every post that matches a query, slice by slice of time, as the loop can drive it.
 
+Where ids of posts were imported, picks of act "hydrate" fetch these first: each asks for those at the positions that
+`Pick.since` holds. A pick of act "import" says which positions are new, and its outcome's mark how many of them one
+pick asks for.
+
 A pick of act "slice" asks for the posts of a query in a span of time, which `Pick.since` holds. A slice that has more
 pages than a pick may read is complete from `Outcome.mark` on; what is older becomes new slices. So what is known to be
 complete is the union of what was read, whenever the campaign ends. Where posts are counted first
@@ -14,6 +18,7 @@ from math import inf
 from typing import NamedTuple
 
 from socialcrawl.crawls.capture.counted import CountedQueries
+from socialcrawl.crawls.capture.id_list import IdList
 from socialcrawl.crawls.capture.live import LiveProgress
 from socialcrawl.crawls.capture.rules import LAG, ROUNDING, CaptureRules
 from socialcrawl.crawls.capture.slices import (
@@ -26,7 +31,19 @@ from socialcrawl.crawls.capture.slices import (
 )
 from socialcrawl.crawls.node_limit import stop_at_limit
 from socialcrawl.crawls.seeds import TRIES, Seeds
-from socialcrawl.engine.model import Act, Node, Outcome, Pick, Reason, Stop, StopKind, Unavailable, Wait, parse_time
+from socialcrawl.engine.model import (
+    ID_LIST,
+    Act,
+    Node,
+    Outcome,
+    Pick,
+    Reason,
+    Stop,
+    StopKind,
+    Unavailable,
+    Wait,
+    parse_time,
+)
 from socialcrawl.engine.protocols import Batch, History, skip_known
 from socialcrawl.engine.time_spans import find_next_second, parse_span
 from socialcrawl.text.wording import pluralize
@@ -72,7 +89,7 @@ class Capture:
         rules: the span of time, and its order.
         queries: the nodes of the queries.
         seed: of the order that is drawn.
-        steps: how many slices may be read; None: no bound.
+        steps: how many slices and groups of ids may be read; None: no bound.
 
     Attributes:
         picks: all decisions so far, the next pick's n; taken: the slices that were read.
@@ -83,6 +100,7 @@ class Capture:
         failed: slices that cannot be read, with the reason.
         live: how far the stream of new posts was read.
         counted: the counts of each query's posts; None: nobody counts them.
+        ids: the ids whose posts are fetched.
         seeds: none; seed_relevance: 0.
     """
 
@@ -97,13 +115,14 @@ class Capture:
         self.failed: list[tuple[TimeSlice, Unavailable]] = []
         self.live = LiveProgress(rules)
         self.counted = CountedQueries(rules, self.queries) if rules.counts else None
+        self.ids = IdList()
         self._order = SliceOrder(rules, seed, 0)
         self._reached: dict[Node, ReadSpan] = {}  # by query, what was read up to the latest moment
 
     @property
     def graph(self) -> SliceCounts:
         """How many slices there are, under the name by which every crawl has what it knows."""
-        left = len(self.pending)
+        left = len(self.pending) + self.ids.picks
         return SliceCounts(len(self.read) + len(self.failed) + left, left)
 
     @property
@@ -124,10 +143,12 @@ class Capture:
 
     def choose(self, size: int, now: float) -> Batch | Wait | Stop:
         """Return the next slices."""
-        if not self.queries:
-            return Stop(StopKind.FAILED, "there is nothing to search for: name keywords under [topic]")
         if self.steps is not None and self.taken >= self.steps:
             return stop_at_limit(self.steps, self.taken, "slice")
+        if self.ids.pending:
+            return self._choose_ids(size if self.steps is None else min(size, self.steps - self.taken))
+        if not self.queries:
+            return self._stop_without_queries()
         until, order = self.until, self._order
         pending: Iterable[TimeSlice] = self.pending.values()
         if until is None:
@@ -173,6 +194,12 @@ class Capture:
                 self._take_live(pick, outcome)
             elif pick.act == Act.COUNT and self.counted is not None:
                 self._take_counts(self.counted, pick, outcome)
+            elif pick.act == Act.IMPORT:
+                self.ids.add(pick.since, int(outcome.mark))
+            elif pick.act == Act.HYDRATE:
+                self.taken += 1
+                self.relevance += outcome.posts
+                self.ids.take(pick.since, outcome)
 
     def fold(self, history: History) -> None:
         """Absorb every finished batch."""
@@ -187,6 +214,8 @@ class Capture:
 
     def is_timed(self, now: float) -> bool:
         """Return whether the next choice depends on the time."""
+        if self.ids.pending:
+            return False
         begins = self.until is None and (self.rules.end is None or self.rules.end > now - LAG - ROUNDING)
         if self.rules.live:  # a span that the stream did not replay is searched once posts can be found there
             return (
@@ -211,6 +240,23 @@ class Capture:
             self.read.append(ReadSpan(found, rest, posts, pick.n))
             left = replace(found, end=rest)
             self.pending[left.key] = left
+
+    def _choose_ids(self, size: int) -> Batch:
+        return tuple(
+            Pick(self.picks + i, ID_LIST, Act.HYDRATE, since=one.text) for i, one in enumerate(self.ids.choose(size))
+        )
+
+    def _stop_without_queries(self) -> Stop:
+        if not self.ids.given:
+            return Stop(
+                StopKind.FAILED,
+                "there is nothing to read: import ids of posts with `socialcrawl import FILE --as ids --db "
+                "CAMPAIGN.toml`, or set from under [capture] and name keywords under [topic]",
+            )
+        posts = f"{self.ids.returned:,} of {pluralize(self.ids.given, 'post')}"
+        failed = sum(one.end - one.begin for one in self.ids.failed)
+        lacking = f", {failed:,} could not be asked for" if failed else ""
+        return Stop(StopKind.DONE, f"all ids were asked for: {posts} came{lacking}")
 
     def _find_new(self, now: float) -> list[TimeSlice] | Wait | Stop:
         """Return the slices for new posts; when to look for them; or why there are none."""

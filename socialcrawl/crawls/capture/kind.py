@@ -32,12 +32,14 @@ class CaptureKind(CrawlKind):
 
     facts = CAPTURE
     matter = "every post that matches the topic"
-    does = "which reads every post that the platform's search finds, slice by slice of time"
+    does = "which reads every post that the platform's search finds, slice by slice of time, or posts by their ids"
     unasked = "a capture reads posts, not accounts. The view topic_post lists posts of this account, if any were found"
     drawn = """\
 Posts are those that the platform's search returned for the queries, in the spans of time that are complete. Searches
-leave out what the platform does not index, such as deleted posts and posts of protected accounts."""
+leave out what the platform does not index, such as deleted posts and posts of protected accounts. Where ids were
+imported, their posts are here too, if they still existed when they were fetched."""
     features = COLUMNS
+    hydrates = True
     reuses = False  # which slice comes next may depend on the time of the request before
 
     def make_crawl(self, settings: Settings, seeds: Seeds, width: Width = one_each, mark: Mark = no_mark) -> Capture:
@@ -47,14 +49,30 @@ leave out what the platform does not index, such as deleted posts and posts of p
 
     def check(self, settings: Settings) -> None:
         """See `CrawlKind.check`."""
-        if settings.capture.from_ is None:
-            raise SettingsError("Write under [capture] from when posts are to be read, as from = 2026-03-01.")
+        capture = settings.capture
+        if capture.searches and capture.from_ is None:
+            raise SettingsError(
+                "Write under [capture] from when posts are to be read, as from = 2026-03-01; or ids = true, to read "
+                "only posts whose ids are imported."
+            )
+        if not capture.searches and (capture.until is not None or capture.ongoing):
+            raise SettingsError("[capture] has until or ongoing, but no from: add from, or remove them.")
         if settings.topic.from_ or settings.topic.until:
             raise SettingsError("[topic] has a span of time: write from and until under [capture] instead.")
+
+    def needs_topic(self, settings: Settings) -> bool:
+        """See `CrawlKind.needs_topic`."""
+        return settings.capture.searches
+
+    def needs_start(self, settings: Settings) -> bool:
+        """See `CrawlKind.needs_start`."""
+        return settings.capture.searches
 
     def list_queries(self, settings: Settings, platform: Platform, topic: Topic) -> list[str]:
         """See `CrawlKind.list_queries`."""
         self.check(settings)
+        if not settings.capture.searches:
+            return []
         slices = self.plan_slices(settings)
         platform.check_slices(settings, slices)
         if slices.live and not platform.streams:
@@ -83,6 +101,8 @@ leave out what the platform does not index, such as deleted posts and posts of p
     def describe(self, settings: Settings) -> str:
         """See `CrawlKind.describe`."""
         capture = settings.capture
+        if not capture.searches:
+            return "the posts of all imported ids"
         until = f"until {capture.until}" if capture.until else "until now"
         then = ", then new posts as they appear" if capture.ongoing or capture.live else ""
         return f"all matching posts from {capture.from_} {until}{then}"
@@ -91,6 +111,8 @@ leave out what the platform does not index, such as deleted posts and posts of p
         """See `CrawlKind.count`."""
         capture, rules = settings.capture, settings.capture.make_rules()
         parts = capture.parts if rules.end is None else count_parts(rules, rules.end)
+        look_up = platform.make_post_look_up(settings)
+        search = platform.get_slice_endpoint(self.plan_slices(settings))
         return {
             "captures": True,
             "parts": self.plan_slices(settings).counted or parts,
@@ -98,19 +120,25 @@ leave out what the platform does not index, such as deleted posts and posts of p
             "steps": 0,
             "most_found": 0,
             "usernames": 0,
-            "roles": replace(platform.roles, search=platform.get_slice_endpoint(self.plan_slices(settings))),
+            "roles": replace(platform.roles, search=search, posts="" if look_up is None else look_up.endpoint),
             "expanded": capture.authors or (platform.searches and platform.has_complete_authors(settings)),
         }
 
     def describe_progress(self, crawl: Capture) -> Progress:
         """See `CrawlKind.describe_progress`."""
         left, complete = f"{crawl.graph.left:,}", f"complete {int(100 * crawl.share)} %"
-        slices = f"{complete}: {pluralize(len(crawl.read), 'slice')} read, {left} left"
-        rows = [("posts", f"{crawl.relevance:,.0f} returned"), ("time", slices)]
+        slices = f"{complete}: {pluralize(len(crawl.read), 'slice')} read, {len(crawl.pending):,} left"
+        rows = [("posts", f"{crawl.relevance:,.0f} returned")]
+        if crawl.ids.given:
+            rows.append(("ids", f"{crawl.ids.asked:,} asked for, {crawl.ids.left:,} left"))
+        if crawl.queries:
+            rows.append(("time", slices))
         if crawl.live.place is not None:
             rows.append(("stream", f"read until {format_time(crawl.live.place.at)[:19]}Z, {crawl.live.posts:,} posts"))
         if crawl.failed:
             rows.append(("failed", pluralize(len(crawl.failed), "slice")))
+        if not crawl.queries:
+            return Progress("groups of ids read", f"asked {crawl.ids.asked:,}", f"left {left}", rows)
         return Progress("slices read", complete, f"left {left}", rows)
 
     def list_moments(self, crawl: Capture, sent_at: float | None) -> Iterator[float]:
@@ -129,7 +157,9 @@ leave out what the platform does not index, such as deleted posts and posts of p
     def explain_estimate(self, settings: Settings, quote: "Quote", steps: float) -> Iterator[str]:
         """See `CrawlKind.explain_estimate`."""
         del steps
-        if quote.is_estimated:
+        if quote.done.ids:
+            yield "Ids whose posts are gone cost nothing. The probable numbers count all posts as there."
+        if quote.is_estimated and settings.capture.searches:
             yield (
                 "Posts are counted before deleted and protected ones are removed, so that the search may return fewer."
             )
@@ -155,6 +185,9 @@ leave out what the platform does not index, such as deleted posts and posts of p
     def tell_choice(self, section: Mapping[str, Any], platform: str) -> Iterator[str]:
         """See `CrawlKind.tell_choice`."""
         yield from super().tell_choice(section, platform)
+        if section.get("from") is None:
+            yield "posts: those of the ids that were imported"
+            return
         until = section.get("until") or "the moment at which it began"
         then = ", then as posts appeared" if section.get("ongoing") or section.get("live") else ""
         yield f"time: from {section.get('from')} until {until}{then}"

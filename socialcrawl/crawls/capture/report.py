@@ -3,7 +3,7 @@
 All of it follows from the stored picks and outcomes, folded by the crawl that made them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,10 +12,11 @@ from socialcrawl.campaign.settings import load_stored
 from socialcrawl.crawls.capture.crawl import COLUMNS, Capture
 from socialcrawl.crawls.capture.estimate import VolumeEstimate, estimate_volume
 from socialcrawl.crawls.capture.rules import EVEN
-from socialcrawl.engine.model import Node
+from socialcrawl.engine.model import Node, Reason
 from socialcrawl.engine.time_spans import write_span
 from socialcrawl.storage.identity import read_texts
 from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
+from socialcrawl.storage.wanted_posts import HELD, STORED, WANTED
 
 Span = tuple[float, float]
 
@@ -69,6 +70,32 @@ class CountedPosts:
 
 
 @dataclass(frozen=True, slots=True)
+class HydrationReport:
+    """What became of the ids of posts that were imported.
+
+    Attributes:
+        ids: how many there are, without those whose posts were forgotten.
+        stored: posts that came, and are stored.
+        held: ids that were not asked for, as their posts were stored before.
+        gone: how many posts did not come, by reason.
+        left: ids that are still to be asked for.
+        failed: ids for which no usable answer came, however often they were tried; a part of `left`.
+        forgotten: ids whose posts were forgotten.
+        share: of the ids that were asked for, the part whose posts are gone, 0 to 1; None: some are left, or none were
+            asked for. Ids are asked for in the order of the files, so a part of them is no random sample.
+    """
+
+    ids: int
+    stored: int
+    held: int
+    gone: Mapping[str, int]
+    left: int
+    failed: int
+    forgotten: int
+    share: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class CaptureReport:
     """What a capture has read.
 
@@ -82,6 +109,7 @@ class CaptureReport:
         total: how many the whole span has, where that can be estimated.
         stream: what of the live stream was read; None: none was.
         counted: how many posts the platform counted; None: it did not count those of every query.
+        hydrated: what became of imported ids of posts; None: none were imported.
     """
 
     span: str | None
@@ -93,6 +121,7 @@ class CaptureReport:
     total: VolumeEstimate | None
     stream: StreamCoverage | None = None
     counted: CountedPosts | None = None
+    hydrated: HydrationReport | None = None
 
 
 def report_capture(traces: CampaignTraces, campaign: StoredCampaign) -> CaptureReport:
@@ -120,7 +149,25 @@ def report_capture(traces: CampaignTraces, campaign: StoredCampaign) -> CaptureR
         estimate_total(crawl) if begun and crawl.rules.order == EVEN else None,
         _read_stream(crawl),
         _count_posts(crawl),
+        report_ids(traces.read_id_states(campaign.id), sum(one.end - one.begin for one in crawl.ids.failed)),
     )
+
+
+def report_ids(states: Mapping[str, int], failed: int) -> HydrationReport | None:
+    """Return what became of the ids of a capture; None where there are none.
+
+    Args:
+        states: how many ids are in each state, see table `wanted_post`.
+        failed: for how many of them no usable answer came.
+    """
+    if not states:
+        return None
+    stored, held, left = (states.get(name, 0) for name in (STORED, HELD, WANTED))
+    forgotten = states.get(Reason.FORGOTTEN, 0)
+    gone = {name: number for name, number in states.items() if name not in (STORED, HELD, WANTED, Reason.FORGOTTEN)}
+    asked = stored + sum(gone.values())
+    share = sum(gone.values()) / asked if asked and not left else None
+    return HydrationReport(asked + held + left, stored, held, gone, left, min(failed, left), forgotten, share)
 
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:

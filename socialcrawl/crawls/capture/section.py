@@ -17,7 +17,9 @@ class CaptureSection(Section):
     """From when until when posts are read, and in which order."""
 
     from_: Moment = Field(
-        default=None, alias="from", description="posts written then (UTC) or later are read; required"
+        default=None,
+        alias="from",
+        description="posts written then (UTC) or later are read; required unless ids = true",
     )
     until: Moment = Field(
         default=None, description="posts written before that (UTC) are read; none: until the campaign begins"
@@ -46,6 +48,10 @@ class CaptureSection(Section):
         default=None,
         description="live: address of the server, such as wss://jetstream.us-east.bsky.network; one that speaks "
         "version 1 only ends in /subscribe",
+    )
+    ids: bool = Field(
+        default=False,
+        description="without from: only posts of imported ids are read (socialcrawl import FILE --as ids)",
     )
     archive: bool = Field(
         default=True, description="X: search the full archive; false: the last 7 days, which more tokens may search"
@@ -84,6 +90,11 @@ class CaptureSection(Section):
         if parse_seconds(self.soonest) > parse_seconds(self.latest):
             raise ValueError("soonest is longer than latest: exchange them")
         return self
+
+    @property
+    def searches(self) -> bool:
+        """Whether posts are searched for; else only those of imported ids are read."""
+        return self.from_ is not None or not self.ids
 
     @property
     def span(self) -> tuple[float | None, float | None]:

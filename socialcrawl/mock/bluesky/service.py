@@ -14,6 +14,7 @@ from socialcrawl.mock.bluesky.parameters import (
     RefusalError,
     make_refusal,
 )
+from socialcrawl.mock.bluesky.posts import PostEndpoint
 from socialcrawl.mock.bluesky.profiles import FeedEndpoint, ProfileEndpoints
 from socialcrawl.mock.bluesky.search import DEPTH, BlueskySearchEndpoint
 from socialcrawl.mock.bluesky.sessions import (
@@ -119,6 +120,7 @@ class BlueskyService:
             "app.bsky.actor.getProfiles": ("GET", people.profiles),
             "app.bsky.actor.searchActors": ("GET", people.search),
             "app.bsky.feed.getAuthorFeed": ("GET", FeedEndpoint(world, self.names, changes).author_feed),
+            "app.bsky.feed.getPosts": ("GET", PostEndpoint(world, self.names, changes).posts),
             _SEARCH: ("GET", posts.search_posts),
             _SEARCH_V2: ("GET", posts.search_posts_v2),
             "app.bsky.graph.getFollows": ("GET", people.follows),

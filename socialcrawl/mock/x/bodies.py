@@ -60,6 +60,19 @@ def make_list_answer(renderer: XRenderer, accounts: list[int], ask: ShownFields,
     return XAnswer(_join_object([*parts, b'"meta":' + orjson.dumps(meta)]), users=accounts)
 
 
+def make_look_up_answer(
+    renderer: XRenderer, positions: list[int], problems: list[Problem], ask: ShownFields, *, single: bool
+) -> XAnswer:
+    """Return the answer to a look-up of posts: those found (one object if `single`, else a list) and the errors."""
+    parts, more = [], _Includes(renderer, ask)
+    if positions:
+        shown = renderer.post(positions[0], ask) if single else renderer.posts(np.array(positions), ask)
+        parts.append(b'"data":' + shown)
+        more.gather(positions)
+    parts += more.parts(problems)
+    return XAnswer(_join_object(parts), posts=[*positions, *more.posts], users=list(more.users))
+
+
 def make_posts_answer(
     renderer: XRenderer,
     positions: NDArray[np.int64],
@@ -173,8 +186,8 @@ class _Includes:
         if key not in self._problems:
             self._problems[key] = make_missing_user(self._ask.words, parameter, value, fate, section="includes")
 
-    def parts(self) -> list[bytes]:
-        """Return the members `includes` and `errors` of the body, where there are any."""
+    def parts(self, problems: Iterable[Problem] = ()) -> list[bytes]:
+        """Return the members `includes` and `errors` of the body, where there are any; `problems` are the data's."""
         ask, renderer = self._ask, self._renderer
         includes = []
         if self.users:
@@ -183,8 +196,8 @@ class _Includes:
             name = ask.words.includes.encode()
             includes.append(b'"' + name + b'":' + _join_array([renderer.post(post, ask) for post in self.posts]))
         parts = [b'"includes":' + _join_object(includes)] if includes else []
-        if self._problems:
-            parts.append(b'"errors":' + orjson.dumps(list(self._problems.values())))
+        if errors := [*problems, *self._problems.values()]:
+            parts.append(b'"errors":' + orjson.dumps(errors))
         return parts
 
 

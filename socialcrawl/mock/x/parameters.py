@@ -96,6 +96,7 @@ _MEDIA = frozenset({"media.fields", "poll.fields", "place.fields"})
 _SPAN = frozenset({"since_id", "until_id", "start_time", "end_time"})
 
 USER_PARAMETERS = _SHOWN
+POST_PARAMETERS = _SHOWN | _MEDIA
 TIMELINE_PARAMETERS = _SHOWN | _MEDIA | _SPAN | {"max_results", "pagination_token"}
 SEARCH_PARAMETERS = TIMELINE_PARAMETERS | {"query", "next_token", "sort_order"}
 STREAM_PARAMETERS = _SHOWN | _MEDIA

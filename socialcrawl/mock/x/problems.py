@@ -117,25 +117,32 @@ def make_protected_timeline(words: MockVocabulary, value: str) -> Problem:
 
 def make_missing_reference(words: MockVocabulary, value: str, fate: int) -> Problem:
     """Return the error for a referenced post with this id that is gone, or whose author has this fate."""
+    return {**make_missing_post(words, words.referenced, value, fate), "section": "includes"}
+
+
+def make_missing_post(words: MockVocabulary, parameter: str, value: str, fate: int) -> Problem:
+    """Return the error for a post with this id that is gone, or whose author has this fate, asked for by `parameter`.
+
+    As for references, X says of posts of suspended accounts that they are not there.
+    """
     kind = words.name
     if fate == PROTECTED:
         return _make_not_authorized(
-            words, kind, words.referenced, value, f"the {kind} with {words.referenced}: [{value}]"
+            words, kind, parameter, value, f"the {kind} with {parameter}: [{value}]", section="data"
         )
     return {
         "value": value,
-        "detail": f"Could not find {kind} with {words.referenced}: [{value}].",
+        "detail": f"Could not find {kind} with {parameter}: [{value}].",
         "title": "Not Found Error",
         "resource_type": kind,
-        "parameter": words.referenced,
+        "parameter": parameter,
         "resource_id": value,
         "type": words.problems + "resource-not-found",
-        "section": "includes",
     }
 
 
 def _make_not_authorized(
-    words: MockVocabulary, kind: str, parameter: str, value: str, what: str, *, section: str = "includes"
+    words: MockVocabulary, kind: str, parameter: str, value: str, what: str, *, section: str
 ) -> Problem:
     return {
         "value": value,

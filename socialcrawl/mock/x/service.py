@@ -31,6 +31,7 @@ from socialcrawl.mock.x.filtered_stream import FilteredStreams
 from socialcrawl.mock.x.gate import Gate
 from socialcrawl.mock.x.job_store import JOB, LASTING, STORAGE, XComplianceJobs
 from socialcrawl.mock.x.parameters import Parameters
+from socialcrawl.mock.x.post_endpoints import XPostEndpoints
 from socialcrawl.mock.x.problems import (
     NOT_FOUND,
     TOO_MANY,
@@ -122,8 +123,9 @@ class XService:
         self._bill = XBill(settings.cap_reset_day)
         self._answers: BoundedCache[tuple[Any, ...], XAnswer] = BoundedCache(settings.held)
         renderer = XRenderer(world, changes)
-        users, timelines, usage = (
+        users, posts, timelines, usage = (
             XUserEndpoints(renderer),
+            XPostEndpoints(renderer),
             XTimelineEndpoints(renderer),
             XUsageEndpoint(self._bill, settings.post_cap),
         )
@@ -135,6 +137,8 @@ class XService:
                 timelines.tweets,
                 timelines.mentions,
                 XFollowEndpoint(renderer).following,
+                posts.by_ids,
+                posts.by_id,
                 finding.recent,
                 finding.archive,
                 finding.counts,

@@ -10,10 +10,11 @@ from typing import Any
 
 import orjson
 
-from socialcrawl.engine.model import AccountRow, Mention, Page, PostRow, Reason, Who, format_time
+from socialcrawl.engine.model import AccountRow, Mention, Page, PostRow, Reason, SoughtPost, Who, format_time
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.platforms.bluesky.opt_outs import has_opted_out, is_hidden, shows_opted_out
 from socialcrawl.platforms.bluesky.post_mentions import Named, find_quoted, find_replied, list_mentions, parse_who
+from socialcrawl.platforms.hydration import match_sought
 from socialcrawl.platforms.json_reader import ACCOUNT_TYPES, POST_TYPES, check_rows, parse_moment
 
 Json = Mapping[str, Any]
@@ -130,6 +131,18 @@ def parse_authors(payload: Json, did: str | None) -> Page:
     return Page(
         answered=_list_authors([{"post": one} for one in posts if not is_hidden(one) and not is_hidden(one["author"])])
     )
+
+
+def list_sought(payload: Json, page: Page, asked: Sequence[tuple[str, str]]) -> list[SoughtPost]:
+    """Return what became of posts that were asked for by their addresses; Bluesky leaves out those that are gone.
+
+    Args:
+        payload: the decoded answer of getPosts.
+        page: what is kept of it: the others are of authors who opted out.
+        asked: the addresses as they were imported, each with that which the server was asked for.
+    """
+    shown = {str(post["uri"]): Reason.OPTED_OUT for post in payload["posts"]}
+    return match_sought(asked, {row.id for row in page.posts}, shown, Reason.DELETED)
 
 
 def parse_profiles(payload: Json, asked: Sequence[str], *, heeded: bool = True, blocked: bool = False) -> Page:

@@ -14,8 +14,18 @@ from socialcrawl.platforms.base import PUBLIC, Keys, Platform, Template, Terms, 
 from socialcrawl.platforms.bluesky.entities import ENTITIES
 from socialcrawl.platforms.bluesky.opt_outs import LOOK_UP
 from socialcrawl.platforms.bluesky.post_mentions import is_did, is_handle, parse_page_address
-from socialcrawl.platforms.bluesky.source import FEED, FOLLOWS, LIST, PROFILES, SEARCH, SEARCH_V2, BlueskySource
+from socialcrawl.platforms.bluesky.source import (
+    FEED,
+    FOLLOWS,
+    HYDRATION,
+    LIST,
+    PROFILES,
+    SEARCH,
+    SEARCH_V2,
+    BlueskySource,
+)
 from socialcrawl.platforms.facts import BLUESKY
+from socialcrawl.platforms.hydration import PostLookUp
 from socialcrawl.platforms.slice_reading import BY_DEFAULT, V2, SlicePlan
 from socialcrawl.system.loopback import is_loopback
 
@@ -87,6 +97,11 @@ class BlueskyPlatform(Platform):
         """See `Platform.get_slice_endpoint`."""
         return SEARCH_V2 if slices.search == V2 else SEARCH
 
+    def make_post_look_up(self, settings: Settings) -> PostLookUp:
+        """See `Platform.make_post_look_up`."""
+        del settings
+        return HYDRATION
+
     def check_settings(self, settings: Settings, base: str) -> None:
         """See `Platform.check_settings`."""
         if bool(settings.source.identifier) != bool(settings.source.variable):
@@ -118,6 +133,7 @@ class BlueskyPlatform(Platform):
             opt_outs=terms.settings.source.opt_outs,
             ahead=terms.ahead,
             slices=terms.slices or BY_DEFAULT,
+            ids=terms.ids,
         )
 
     def make_wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "BlueskyWire":

@@ -4,6 +4,7 @@ The parameters of a request are named as those of X (id, ids, usernames, query),
 of them name accounts; the wire calls them as Bluesky does.
 """
 
+import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -24,14 +25,17 @@ from socialcrawl.engine.model import (
     Unavailable,
     Who,
 )
+from socialcrawl.engine.positions import parse_positions
 from socialcrawl.engine.protocols import Batch, Conversation
 from socialcrawl.engine.stream_places import parse_part, parse_turn
 from socialcrawl.engine.time_spans import parse_span
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.platforms.bluesky.entities import make_search_parameters, make_search_v2_parameters
+from socialcrawl.platforms.bluesky.identifiers import parse_post_address
 from socialcrawl.platforms.bluesky.opt_outs import EACH, LOOK_UP, look_up_account, select_willing
 from socialcrawl.platforms.bluesky.parse import format_stamp
 from socialcrawl.platforms.bluesky.post_mentions import is_did, is_handle
+from socialcrawl.platforms.hydration import FindIds, Ids, PostIdError, PostLookUp, find_none, read_ids
 from socialcrawl.platforms.live_reading import make_live_outcome
 from socialcrawl.platforms.look_ups import explain_missing, list_mentioners, look_up
 from socialcrawl.platforms.node_reading import Reading
@@ -47,6 +51,7 @@ SEARCHES = (SEARCH, SEARCH_V2)
 FOLLOWS = "/xrpc/app.bsky.graph.getFollows"
 MEMBERS = "/xrpc/app.bsky.graph.getList"
 RESOLVE = "/xrpc/com.atproto.identity.resolveHandle"
+POSTS = "/xrpc/app.bsky.feed.getPosts"
 
 STREAM = "/xrpc/network.bsky.jetstream.subscribeEvents"  # which stands for version 1 too
 
@@ -54,6 +59,7 @@ LIST = "list:"  # how a query begins whose accounts are the members of a list
 PROBE = 1  # posts
 ATTEMPTS = 3  # pages until the newest post of an account is found
 READ = (Act.SEED, Act.EXPAND, Act.RECRAWL, Act.WALK)
+RECORD_KEY = re.compile(r"[A-Za-z0-9._:~-]{1,512}")
 TOGETHER, NOBODY = (Act.RESOLVE, Act.PROBE), Who(None, None)
 
 
@@ -95,6 +101,7 @@ class BlueskySource:
         opt_outs: whether accounts opt out by their descriptions too, so that profiles are read before posts.
         ahead: tells which accounts will probably be read next.
         slices: how slices of time are read.
+        ids: finds the ids of posts that were imported to be fetched.
     """
 
     def __init__(
@@ -112,8 +119,9 @@ class BlueskySource:
         opt_outs: bool = True,
         ahead: Callable[[], Sequence[Who]] = tuple,
         slices: SlicePlan = BY_DEFAULT,
+        ids: FindIds = find_none,
     ) -> None:
-        self.slices = slices
+        self.slices, self.ids = slices, ids
         self.activity, self.opt_outs, self.ahead = activity, opt_outs, ahead
         self._care = {} if opt_outs else {"opt_outs": "no"}
         self.policy, self.queries = policy, tuple(queries)
@@ -142,6 +150,8 @@ class BlueskySource:
                 made.append(self._read_slice(pick))
             elif pick.act == Act.LIVE:
                 made.append(self._read_stream(pick))
+            elif pick.act == Act.HYDRATE:
+                made.append(self._hydrate(pick))
             elif pick.act not in TOGETHER:
                 made.append(self._search(pick) if pick.act == Act.SEARCH else self._read_inward(pick, who))
         for act, converse in (("resolve", self._look_up), ("probe", self._probe)):
@@ -193,6 +203,53 @@ class BlueskySource:
         asked = {"after": str(turn.place), "seconds": f"{turn.seconds:g}", "limit": str(size)}
         request = Request((pick.n, 1), STREAM, asked, size, self.policy.compute_most(STREAM, size))
         return {pick.n: make_live_outcome(pick, (yield from self._read_page(request)))}
+
+    def _hydrate(self, pick: Pick) -> Conversation:
+        first = parse_positions(pick.since)[0]
+
+        def read(part: int, ids: Ids) -> Generator[Request, Reply, Reply]:
+            places = {place - first: address for place, address in ids.items()}
+            return (yield from self._read_posts((pick.n, part), places))
+
+        return {pick.n: (yield from read_ids(pick, self.ids, read))}
+
+    def _read_posts(self, key: tuple[int, int], places: Ids) -> Generator[Request, Reply, Reply]:
+        """Return the reply to the request for posts by their addresses, with those of authors who do not mind.
+
+        Servers know posts by the DIDs of their authors: handles are resolved before. `wanted` are the addresses as they
+        were imported, `uris` those that the server is asked for.
+        """
+        n, part = key
+        dids: dict[str, str | None] = {}
+        for place, address in places.items():
+            owner = split_address(address)[0]
+            if not is_did(owner) and owner not in dids:
+                asked = make_resolve_request((n, RequestPart.AUTHOR_OF_ID + EACH * part + place), owner)
+                theirs = ",".join(one for one in places.values() if split_address(one)[0] == owner)
+                reply = yield replace(asked, params={**asked.params, "wanted": theirs})
+                if reply.kind in PUT_OFF:
+                    return reply
+                dids[owner] = next(iter(reply.answer.found.values()), None)
+        known = {address: uri for address in places.values() if (uri := write_uri(address, dids)) is not None}
+        if not known:
+            return replace(reply, rows=Answer())
+        posts = {"wanted": ",".join(known), "uris": ",".join(known.values())}
+        size, most = len(known), self.policy.compute_most(POSTS, len(known))
+        request = Request((n, RequestPart.POSTS_BY_ID + part), POSTS, posts, size, most)
+        if not self.opt_outs:
+            return (yield request)
+        first = yield replace(
+            request, key=(n, RequestPart.AUTHORS + part), params={**posts, "show": "authors"}, items=0
+        )
+        if first.kind not in (ReplyKind.OK, ReplyKind.HELD):
+            return first
+        authors = {Node(node): Who(did, None) for node, did in first.answer.found.items()}
+        willing = yield from select_willing(
+            n, RequestPart.AUTHOR_PROFILES + EACH * part, authors, self._make_profiles_request
+        )
+        if willing is None:
+            return Reply(ReplyKind.BROKEN, first.at, why="the authors could not be looked up")
+        return (yield replace(request, params={**posts, "ids": _list_ids(willing)}))
 
     def _read_members(self, reading: Reading, address: str) -> Generator[Request, Reply, None]:
         """Read the members of a list; servers know it by its owner's DID, people by the handle."""
@@ -390,6 +447,39 @@ class BlueskySource:
         names = ",".join(str(who.username) for who in whos if not who.id)
         params = ({"ids": ids} if ids else {}) | ({"usernames": names} if names else {}) | self._care
         return Request(key, PROFILES, params, len(whos), self.policy.compute_most(PROFILES, len(whos)))
+
+
+def parse_post_id(text: str) -> str:
+    """Return the address of a post, at://DID/app.bsky.feed.post/KEY, of itself or of its page; it may have a handle.
+
+    Raises:
+        PostIdError: it is none.
+    """
+    found = parse_post_address(text)
+    owner, key = found or ("", "")
+    owner = owner if is_did(owner) else owner.lower()
+    if not (is_did(owner) or is_handle(owner)) or not RECORD_KEY.fullmatch(key):
+        raise PostIdError(
+            f"{text!r:.80} is no address of a post: write at://DID/app.bsky.feed.post/KEY, or that of its page, "
+            "https://bsky.app/profile/NAME/post/KEY"
+        )
+    return f"at://{owner}/app.bsky.feed.post/{key}"
+
+
+def split_address(address: str) -> tuple[str, str]:
+    """Return the account of an address that `parse_post_id` made, and what follows it."""
+    owner, _, rest = address.removeprefix("at://").partition("/")
+    return owner, rest
+
+
+def write_uri(address: str, dids: Mapping[str, str | None]) -> str | None:
+    """Return the address of a post by the DID of its author; None where nobody has the handle."""
+    owner, rest = split_address(address)
+    did = owner if is_did(owner) else dids[owner]
+    return None if did is None else f"at://{did}/{rest}"
+
+
+HYDRATION = PostLookUp(POSTS, LOOK_UP, parse_post_id)
 
 
 def make_resolve_request(key: tuple[int, int], handle: str) -> Request:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlencode
 
-from socialcrawl.engine.model import Grant, Page, Reason, Reply, ReplyKind, Request, Who
+from socialcrawl.engine.model import Grant, Page, Reason, Reply, ReplyKind, Request, SoughtPost, Who
 from socialcrawl.engine.stream_places import StreamPart, parse_place
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.platforms.bluesky import classify, parse
@@ -20,6 +20,7 @@ from socialcrawl.platforms.bluesky.source import (
     FEED,
     FOLLOWS,
     MEMBERS,
+    POSTS,
     PROFILES,
     RESOLVE,
     SEARCH,
@@ -35,8 +36,9 @@ from socialcrawl.system.loopback import is_loopback
 from socialcrawl.system.secret import redact
 
 CALLED = {"id": "actor", "ids": "actors", "usernames": "actors", "username": "handle", "query": "q"}
+LISTS = ("ids", "usernames", "uris")  # parameters that come several times
 BOUNDS = ("since", "after", "latest")  # feeds cannot be bounded: they say where reading ends, and what is kept
-OURS = ("opt_outs", "show", "exists", "oldest")  # parameters that no server is asked for
+OURS = ("opt_outs", "show", "exists", "oldest", "wanted")  # parameters that no server is asked for
 NOT_ENABLED = re.compile(r"not enabled|MethodNotImplemented|XRPCNotSupported")
 NO_V2 = (
     'this server has not enabled searchPostsV2: set search = "v1" under [capture] and continue with '
@@ -185,6 +187,7 @@ class BlueskyWire:
             MEMBERS: lambda: parse.parse_members(body, heeded=heeded),
             FOLLOWS: lambda: parse.parse_follows(body),
             RESOLVE: lambda: parse.parse_resolved(body, asked["username"]),
+            POSTS: lambda: self._parse_posts(asked, body),
         }
         return readers[request.endpoint]()
 
@@ -201,6 +204,13 @@ class BlueskyWire:
         page = self._parse_search(asked, body)
         return replace(page, mark=parse.find_oldest(body)) if "oldest" in asked else page
 
+    def _parse_posts(self, asked: Mapping[str, str], body: Json) -> Page:
+        if "show" in asked:
+            return parse.parse_authors(body, None)
+        page = parse.parse_search(body, self.hits, keep=self.keep, of=_list_wanted(asked))
+        pairs = list(zip(asked["wanted"].split(","), asked["uris"].split(","), strict=True))
+        return replace(page, sought=parse.list_sought(body, page, pairs))
+
     def _parse_search(self, asked: Mapping[str, str], body: Json) -> Page:
         if "show" in asked:
             return parse.parse_authors(body, asked.get("id"))
@@ -212,7 +222,7 @@ class BlueskyWire:
 def make_address(base: str, request: Request) -> str:
     """Return the address of a request: its parameters as Bluesky calls them, one for each account of a list."""
     given = {name: value for name, value in request.params.items() if name not in OURS}
-    if request.endpoint in (*SEARCHES, FEED):
+    if request.endpoint in (*SEARCHES, FEED, POSTS):
         given.pop("ids", None)  # whose posts are wanted of those that are shown
     if request.endpoint == FEED:
         given = {name: value for name, value in given.items() if name not in BOUNDS}
@@ -222,7 +232,7 @@ def make_address(base: str, request: Request) -> str:
     pairs = [
         (called.get(name, name), part)
         for name, value in given.items()
-        for part in (value.split(",") if name in ("ids", "usernames") else [value])
+        for part in (value.split(",") if name in LISTS else [value])
     ]
     return f"{base.rstrip('/')}{request.endpoint}?{urlencode(pairs)}"
 
@@ -243,7 +253,7 @@ def _heeds_profiles(request: Request) -> bool:
 
 def _must_spare(request: Request, page: Page, body: Json, *, heeded: bool) -> bool:
     """Return whether an answer has what must not be kept: an account that opted out, or may have, or posts left out."""
-    if request.endpoint in SEARCHES and len(page.posts) < len(body["posts"]):
+    if request.endpoint in (*SEARCHES, POSTS) and len(page.posts) < len(body["posts"]):
         return True
     if request.endpoint == FEED and heeded:
         reposted = {one.id for one in parse.parse_reposts(body, request.params["id"]).answered}
@@ -275,4 +285,6 @@ def _make_missing_page(request: Request, status: int, body: Any) -> Page:
     if request.endpoint in SEARCHES or ("id" not in given and "username" not in given):
         return Page()  # a closed search says nothing of the account that others mention
     who = Who(given.get("id"), given.get("username"))
-    return Page(missing=[(who, classify.explain_missing(status, body, by_id="id" in given) or Reason.UNKNOWN)])
+    why = classify.explain_missing(status, body, by_id="id" in given) or Reason.UNKNOWN
+    wanted = given["wanted"].split(",") if "wanted" in given else ()
+    return Page(missing=[(who, why)], sought=[SoughtPost(address, None, why) for address in wanted])

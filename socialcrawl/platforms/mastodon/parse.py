@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from socialcrawl.engine.model import AccountRow, Mention, Page, PostRow, Reason, Who, format_time
+from socialcrawl.engine.model import AccountRow, Mention, Page, PostRow, Reason, SoughtPost, Who, format_time
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.platforms.json_reader import (
     Json,
@@ -269,6 +269,12 @@ class PageParser:
         authors = {parse_who(one["account"], self.domain): one["account"] for one in given}
         page = self._parse_posts(given, [parse_account(one, named) for named, one in authors.items()], list(authors))
         return replace(page, opted_out=len(shown) - len(given))
+
+    def parse_post(self, body: Any, wanted: str) -> Page:
+        """Return a post that was asked for by its id `wanted`, or why it is not kept."""
+        page = self.parse_found([body])
+        why = None if page.posts else Reason.OPTED_OUT if page.opted_out else Reason.PROTECTED
+        return replace(page, sought=[SoughtPost(wanted, page.posts[0].id if page.posts else None, why)])
 
     def parse_slice(self, body: Any, begin: float) -> tuple[Page, bool]:
         """Return a page of a slice of time, and whether the slice ends on it.

@@ -13,6 +13,7 @@ from socialcrawl.forecast.shape import EndpointRoles
 from socialcrawl.graph.relevance import Topic, fold
 from socialcrawl.platforms.base import PUBLIC, Keys, Platform, Template, Terms, Variables, Wired
 from socialcrawl.platforms.facts import MASTODON
+from socialcrawl.platforms.hydration import PostLookUp
 from socialcrawl.platforms.mastodon import account_names as naming
 from socialcrawl.platforms.mastodon.entities import ENTITIES
 from socialcrawl.platforms.mastodon.full_text import list_text_queries
@@ -20,6 +21,7 @@ from socialcrawl.platforms.mastodon.source import (
     FOLLOWING,
     LOOK_UP,
     PAGED_TAG,
+    POST,
     SEARCH,
     STATUSES,
     TAG,
@@ -27,6 +29,7 @@ from socialcrawl.platforms.mastodon.source import (
     find_captured,
     find_hashtag,
     is_plain,
+    parse_post_id,
 )
 from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan
 from socialcrawl.system.loopback import is_loopback
@@ -134,6 +137,11 @@ class MastodonPlatform(Platform):
         """See `Platform.get_slice_endpoint`: every page of a hashtag has a bound of ids, and counts as a later page."""
         return SEARCH if slices.full_text else PAGED_TAG
 
+    def make_post_look_up(self, settings: Settings) -> PostLookUp:
+        """See `Platform.make_post_look_up`: of the campaign's own instance, which knows posts by its own numbers."""
+        home = find_home(settings)
+        return PostLookUp(POST, 1, lambda text: parse_post_id(text, home))
+
     def check_settings(self, settings: Settings, base: str) -> None:
         """See `Platform.check_settings`: who is asked has to know whom to write to."""
         source = settings.source
@@ -181,6 +189,7 @@ class MastodonPlatform(Platform):
             activity=terms.activity,
             redirects=terms.activity is not None and terms.activity.redirects,
             slices=terms.slices or BY_DEFAULT,
+            ids=terms.ids,
         )
 
     def make_wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "MastodonWire":

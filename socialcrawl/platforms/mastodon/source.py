@@ -23,6 +23,7 @@ from socialcrawl.engine.stream_places import parse_turn
 from socialcrawl.engine.time_spans import parse_span
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.graph.relevance import fold
+from socialcrawl.platforms.hydration import FindIds, Ids, PostIdError, find_none, read_ids
 from socialcrawl.platforms.live_reading import make_live_outcome
 from socialcrawl.platforms.marks import Snowflakes
 from socialcrawl.platforms.mastodon import account_names
@@ -38,7 +39,10 @@ STATUSES, FOLLOWING = "/api/v1/accounts/:id/statuses", "/api/v1/accounts/:id/fol
 TAG, SEARCH = "/api/v1/timelines/tag/:hashtag", "/api/v2/search"
 INSTANCE = "/api/v2/instance"
 STREAM = "/api/v1/streaming"
+POST = "/api/v1/statuses/:id"
 PAGED_TAG = f"{TAG}?max_id"  # instances count requests with a bound of ids as they count those for later pages
+SHOWN = re.compile(r"https?://([^/?#]+)/(?:web/)?(?:@[^/?#]+|(?:users/[^/?#]+/)?statuses)/(\d{1,20})(?:[/?#].*)?")
+NUMBER = re.compile(r"[0-9]{1,20}")
 NO_INSTANCE = "no-instance"  # the cursor of an answer of a server that is none of the kind, or closed to strangers
 NOTHING_MORE: Mapping[str, str] = {}
 SNOWFLAKES = Snowflakes(0, 16, 1 << 56)  # the numbers that Mastodon gives; short ones are older, or of other software
@@ -74,8 +78,9 @@ class MastodonSource:
     where the slice is empty. Where it has turned these timelines off, somebody who has signed in is shown an empty one:
     so it is asked for its settings after an empty slice.
 
-    Some parameters of a request are for the wire alone: `acct` (whose list it is), `begin` and `end` (ISO 8601),
-    `opt_outs` ("no" where nobody is left alone), `probe` (STAY or FOLLOW), `span` (the slice of time).
+    Some parameters of a request are for the wire alone: `acct` (whose list it is), `wanted` (the id of a post), `begin`
+    and `end` (ISO 8601), `opt_outs` ("no" where nobody is left alone), `probe` (STAY or FOLLOW), `span` (the slice of
+    time).
 
     Args:
         policy: page sizes.
@@ -94,6 +99,7 @@ class MastodonSource:
         activity: by which rule a probed account is active; None: whoever exists is.
         redirects: whether a probe goes on to the account that one has moved to.
         slices: how slices of time are read.
+        ids: finds the ids of posts that were imported to be fetched.
     """
 
     def __init__(
@@ -114,8 +120,9 @@ class MastodonSource:
         activity: Activity | None = None,
         redirects: bool = False,
         slices: SlicePlan = BY_DEFAULT,
+        ids: FindIds = find_none,
     ) -> None:
-        self.slices = slices
+        self.slices, self.ids = slices, ids
         self.activity, self._probing = activity or Activity(), {"probe": FOLLOW if redirects else STAY}
         self.policy, self.queries, self.home = policy, tuple(queries), account_names.normalize_domain(home)
         self.pages_per_user, self.search_pages = pages_per_user, search_pages
@@ -131,7 +138,12 @@ class MastodonSource:
 
     def start_conversations(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """Return one conversation a pick."""
-        alone = {Act.SEARCH: self._search, Act.SLICE: self._read_slice, Act.LIVE: self._read_stream}
+        alone = {
+            Act.SEARCH: self._search,
+            Act.SLICE: self._read_slice,
+            Act.LIVE: self._read_stream,
+            Act.HYDRATE: self._hydrate,
+        }
         return [alone[p.act](p) if p.act in alone else self._read_account(p, accounts[p.node]) for p in batch]
 
     def mark(self, at: float) -> str:
@@ -182,6 +194,14 @@ class MastodonSource:
         size, tags = self.policy.get_endpoint(endpoint).page, [find_hashtag(query) for query in self.queries]
         asked = {"after": str(turn.place), "seconds": f"{turn.seconds:g}", "limit": str(size), "tags": ",".join(tags)}
         return {pick.n: make_live_outcome(pick, (yield Request((pick.n, 1), endpoint, {**asked, **self._care}, size)))}
+
+    def _hydrate(self, pick: Pick) -> Conversation:
+        def read(part: int, ids: Ids) -> Generator[Request, Reply, Reply]:
+            number = next(iter(ids.values()))  # one at a time
+            params = {"id": number, "wanted": number, **self._care}
+            return (yield Request((pick.n, RequestPart.POSTS_BY_ID + part), self.home + POST, params, 1))
+
+        return {pick.n: (yield from read_ids(pick, self.ids, read))}
 
     def _read_account(self, pick: Pick, who: Who) -> Conversation:
         return self._probe(pick, who) if pick.act == Act.PROBE else self._read_user(pick, who)
@@ -306,3 +326,22 @@ def find_captured(query: str) -> str | None:
 def is_plain(query: str) -> bool:
     """Return whether a query is an @name or an address: no hashtag has them, and search finds them as they stand."""
     return bool(ENTITIES.address(query)) or (query.startswith("@") and ENTITIES.mark(fold(query)) is not None)
+
+
+def parse_post_id(text: str, home: str) -> str:
+    """Return the number of a post on the instance `home`: of itself, or of the address at which that instance shows it.
+
+    Raises:
+        PostIdError: it is none, or an address of another instance.
+    """
+    if NUMBER.fullmatch(text):
+        return text
+    found = SHOWN.fullmatch(text)
+    if found is None:
+        raise PostIdError(f"{text!r:.80} is no id of a post: write its number, or the address at which {home} shows it")
+    if found[1].lower() != home:
+        raise PostIdError(
+            f"{text!r:.80} is an address of another instance: write the one at which yours shows the post, as "
+            f"https://{home}/@NAME@{found[1].lower()}/NUMBER, or the number in it"
+        )
+    return found[2]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
-from socialcrawl.engine.model import Grant, Page, Reason, Reply, ReplyKind, Request, Who
+from socialcrawl.engine.model import Grant, Page, Reason, Reply, ReplyKind, Request, SoughtPost, Who
 from socialcrawl.engine.stream_places import StreamPart, parse_place
 from socialcrawl.engine.time_spans import parse_span
 from socialcrawl.graph.relevance import Hits
@@ -24,7 +24,16 @@ from socialcrawl.platforms.mastodon.parse import (
     find_uri,
 )
 from socialcrawl.platforms.mastodon.profiles import shows_opted_out
-from socialcrawl.platforms.mastodon.source import FOLLOWING, INSTANCE, LOOK_UP, NO_INSTANCE, SEARCH, STATUSES, STREAM
+from socialcrawl.platforms.mastodon.source import (
+    FOLLOWING,
+    INSTANCE,
+    LOOK_UP,
+    NO_INSTANCE,
+    POST,
+    SEARCH,
+    STATUSES,
+    STREAM,
+)
 from socialcrawl.platforms.mastodon.streaming import make_connect
 from socialcrawl.platforms.server_info import InstanceRules
 from socialcrawl.platforms.stream_reader import StreamReader
@@ -34,6 +43,7 @@ from socialcrawl.system.secret import conceal, redact
 
 OURS = (
     "acct",
+    "wanted",
     "begin",
     "control",
     "end",
@@ -165,7 +175,9 @@ class MastodonWire:
         clock = came.at if date is None else date
         known, body = classify.parse_limits(came.headers, clock), None if came.cut else decode_json(came.body)
         path = request.endpoint.removeprefix(host)
-        asked = classify.RequestContext(host == self.home, token, "acct" in request.params, path == LOOK_UP)
+        asked = classify.RequestContext(
+            host == self.home, token, bool({"acct", "wanted"} & request.params.keys()), path == LOOK_UP
+        )
         sense = classify.classify(came.status, body, known, clock, asked)
         if came.status == 404 and body == NO_TAG and "hashtag" in request.params:
             sense, body = classify.Classification(ReplyKind.OK), []
@@ -218,6 +230,8 @@ class MastodonWire:
         if path == SEARCH and "span" in params:
             page = reader.parse_text_slice(body["statuses"], *parse_span(params["span"]))
             return page, str(int(params.get("offset", "0")) + int(params["limit"])) if body["statuses"] else None
+        if path == POST:
+            return reader.parse_post(body, params["wanted"]), None
         if path == SEARCH:
             return reader.parse_found(body["statuses"]), _find_offset(params, len(body["statuses"]))
         next_page = find_next_page(came.headers.get("link"))
@@ -229,6 +243,9 @@ class MastodonWire:
         if "acct" not in params:
             return reader.parse_found(body), next_page
         return reader.parse_timeline(body, params["acct"]), None if reader.is_over(body) else next_page
+
+
+DELETED = {Reason.UNKNOWN: Reason.DELETED}
 
 
 def _parse_each(parser: PageParser, statuses: Sequence[Json]) -> Page:
@@ -266,6 +283,8 @@ def _select_parameters(path: str, params: Mapping[str, str]) -> dict[str, str]:
 def _make_missing_page(request: Request, host: str, reason: str | None = None) -> Page:
     """Return the page on which the account that was asked about is missing; one of nobody where none was."""
     why = Reason.PROTECTED if reason == NO_INSTANCE else Reason(reason or Reason.UNKNOWN)
+    if "wanted" in request.params:  # instances do not tell deleted posts from those that never were
+        return Page(sought=[SoughtPost(request.params["wanted"], None, DELETED.get(why, why))])
     if "acct" not in request.params:
         return Page()
     name = account_names.complete_name(request.params["acct"], host)

@@ -1,16 +1,26 @@
 """X's JSON as a Page: posts with their occurrences of the topic, whom they mention, profiles, who is missing. Pure."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
 
-from socialcrawl.engine.model import AccountRow, Mention, Page, PostRow, Reason, Who, format_time, parse_time
+from socialcrawl.engine.model import (
+    AccountRow,
+    Mention,
+    Page,
+    PostRow,
+    Reason,
+    SoughtPost,
+    Who,
+    format_time,
+    parse_time,
+)
 from socialcrawl.graph.relevance import Hits
+from socialcrawl.platforms.hydration import match_sought
 from socialcrawl.platforms.json_reader import ACCOUNT_TYPES, POST_TYPES, TEXT_OR_NONE, check_rows
 from socialcrawl.platforms.marks import is_number, make_sort_key
-from socialcrawl.platforms.x.source import SNOWFLAKES
+from socialcrawl.platforms.x.source import SNOWFLAKES, STATUS
 from socialcrawl.platforms.x.vocabulary import Vocabulary
 
 Json = Mapping[str, Any]
@@ -18,10 +28,8 @@ References = tuple[str | None, str | None, str | None]
 
 KINDS = {"replied_to": 0, "retweeted": 1, "reposted": 1, "quoted": 2}
 NOTHING: Json = {}
+POST_WORDS = ("tweet", "post")  # what the two vocabularies call a post
 FEW = 3  # users with posts: that none of this many has a latest one does not happen
-STATUS = re.compile(
-    r"https?://(?:www\.|mobile\.)?(?:twitter|x)\.com/(?P<name>\w{1,15})/status/(?P<id>\d+)(?:[/?#].*)?", re.ASCII
-)
 
 made = tuple.__new__  # a NamedTuple at a third of the price of its own constructor
 
@@ -131,6 +139,17 @@ def list_missing(errors: Iterable[Json]) -> list[tuple[Who, Reason]]:
             by_name = str(error.get("parameter", "")).startswith("username")
             found.append((Who(None, value) if by_name else Who(value, None), _find_reason(error)))
     return found
+
+
+def list_sought(asked: str, page: Page, errors: Iterable[Json]) -> list[SoughtPost]:
+    """Return what became of the posts that a look-up named; `asked` are their ids with commas between them."""
+    why = {
+        str(error.get("resource_id") or error.get("value")): _find_reason(error)
+        for error in errors
+        if error.get("resource_type") in POST_WORDS and error.get("section") != "includes"
+    }
+    pairs = [(key, key) for key in asked.split(",")]
+    return match_sought(pairs, {row.id for row in page.posts}, why, Reason.DELETED)
 
 
 def explain_missing(errors: Iterable[Json]) -> Reason | None:

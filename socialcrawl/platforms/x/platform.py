@@ -13,6 +13,7 @@ from socialcrawl.forecast.shape import EndpointRoles
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.platforms.base import Keys, Platform, Secret, Template, Terms, Variables
 from socialcrawl.platforms.facts import X
+from socialcrawl.platforms.hydration import PostLookUp
 from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan
 from socialcrawl.platforms.x.applications import POLICY, check_applications, find_application
 from socialcrawl.platforms.x.compliance_service import XComplianceService
@@ -24,6 +25,7 @@ from socialcrawl.platforms.x.source import (
     BY_ID,
     BY_NAME,
     FOLLOWING,
+    HYDRATION,
     LOOK_UP,
     MENTIONS,
     SEARCH,
@@ -115,6 +117,11 @@ class XPlatform(Platform):
         """See `Platform.get_slice_endpoint`."""
         return ARCHIVE if slices.archive else SEARCH
 
+    def make_post_look_up(self, settings: Settings) -> PostLookUp:
+        """See `Platform.make_post_look_up`."""
+        del settings
+        return HYDRATION
+
     def check_settings(self, settings: Settings, base: str) -> None:
         """See `Platform.check_settings`."""
         for name in (*settings.accounts.exclude, *settings.accounts.include):
@@ -164,6 +171,7 @@ class XPlatform(Platform):
             slices=slices,
             reach=reach,
             count=SliceCounting(words, terms.policy, slices, size, now, reach).count if slices.counted else None,
+            ids=terms.ids,
         )
 
     def make_wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "XWire":

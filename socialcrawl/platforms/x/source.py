@@ -23,6 +23,7 @@ from socialcrawl.engine.model import (
 from socialcrawl.engine.protocols import Batch, Conversation
 from socialcrawl.engine.time_spans import parse_span
 from socialcrawl.graph.liveness import Activity
+from socialcrawl.platforms.hydration import FindIds, Ids, PostIdError, PostLookUp, find_none, read_ids
 from socialcrawl.platforms.look_ups import explain_missing, find_id, list_mentioners, look_up
 from socialcrawl.platforms.marks import Snowflakes
 from socialcrawl.platforms.node_reading import Reading
@@ -31,12 +32,18 @@ from socialcrawl.platforms.x.vocabulary import USER_FIELDS, Vocabulary
 from socialcrawl.ratelimit.policy import Policy
 
 LOOK_UP = 100  # users that one look-up answers for
+LOOK_UP_POSTS = 100  # posts that one request names
+POSTS = "/2/tweets"
 TIMELINE, SEARCH, ARCHIVE = "/2/users/:id/tweets", "/2/tweets/search/recent", "/2/tweets/search/all"
 MENTIONS = "/2/users/:id/mentions"
 FIRST = 1_289_001_600  # 2010-11-06, Unix seconds: the first time that a timeline can be bounded by
 LATEST = 60.0  # seconds: X wants an end to lie ten seconds back by its clock
 LEGAL = re.compile(r"[A-Za-z0-9_]{1,15}")  # usernames that a look-up accepts
 NUMBER = re.compile(r"[0-9]{1,19}")  # ids that it accepts
+ROUNDED = re.compile(r"\d+(?:\.\d+)?[eE]\+?\d+|\d+\.\d*")  # what spreadsheets make of them
+STATUS = re.compile(
+    r"https?://(?:www\.|mobile\.)?(?:twitter|x)\.com/(?P<name>\w{1,15})/status/(?P<id>\d+)(?:[/?#].*)?", re.ASCII
+)
 BY_ID, BY_NAME, FOLLOWING = "/2/users", "/2/users/by", "/2/users/:id/following"
 TOKEN = {TIMELINE: "pagination_token", MENTIONS: "pagination_token", SEARCH: "next_token", ARCHIVE: "next_token"}
 SNOWFLAKES = Snowflakes(1_288_834_974_657, 22, 30_000_000_000)  # posts from before November 2010 are counted, to 29.7e9
@@ -71,6 +78,7 @@ class XSource:
         slices: how slices of time are read.
         reach: from when on searches find posts (Unix seconds, whole); older slices are missing. None: no bound.
         count: counts the posts of a query in the span of a pick; None: no pick asks for that.
+        ids: finds the ids of posts that were imported to be fetched.
     """
 
     def __init__(
@@ -88,8 +96,9 @@ class XSource:
         slices: SlicePlan = BY_DEFAULT,
         reach: float | None = None,
         count: CountPosts | None = None,
+        ids: FindIds = find_none,
     ) -> None:
-        self.slices, self.reach, self.count = slices, reach, count
+        self.slices, self.reach, self.count, self.ids = slices, reach, count, ids
         self.span, self.follows, self.follow, self.activity = dict(span or {}), follows, follow, activity
         self.policy, self.words, self.queries = policy, words, tuple(queries)
         self.pages_per_user, self.search_pages = pages_per_user, search_pages
@@ -108,6 +117,7 @@ class XSource:
             Act.SEARCH: lambda pick, _: self._search(pick),
             Act.SLICE: lambda pick, _: self._read_slice(pick),
             Act.COUNT: lambda pick, _: self._count_posts(pick),
+            Act.HYDRATE: lambda pick, _: self._hydrate(pick),
             Act.INWARD: self._read_inward,
         }
         pairs = _find_pairs(batch, accounts)
@@ -156,6 +166,17 @@ class XSource:
         if self.count is None:
             raise ValueError("a count of posts by a source that counts none")
         return {pick.n: (yield from self.count(pick, self.queries[-1 - pick.node]))}
+
+    def _hydrate(self, pick: Pick) -> Conversation:
+        asked = {**self.words.fields, **self.words.search, **(AUTHORS if self.slices.authors else {})}
+
+        def read(part: int, ids: Ids) -> Generator[Request, Reply, Reply]:
+            users = self.policy.compute_price("user", len(ids)) if "expansions" in asked else 0
+            most = self.policy.compute_most(POSTS, len(ids)) + users
+            key = (pick.n, RequestPart.POSTS_BY_ID + part)
+            return (yield Request(key, POSTS, {"ids": ",".join(ids.values()), **asked}, len(ids), most))
+
+        return {pick.n: (yield from read_ids(pick, self.ids, read))}
 
     def _read_user(self, pick: Pick, who: Who) -> Conversation:
         reading = Reading(pick, self.follow)
@@ -283,6 +304,23 @@ class XSource:
             return plain
         most = plain.most + self.policy.compute_price("post", len(whos))
         return replace(plain, params={**plain.params, **more}, most=most)
+
+
+def parse_post_id(text: str) -> str:
+    """Return the id of a post: digits, or the last part of its address.
+
+    Raises:
+        PostIdError: it is neither.
+    """
+    found = STATUS.fullmatch(text)
+    key = found["id"] if found is not None else text
+    if not NUMBER.fullmatch(key):
+        rounded = "it was turned into a rounded number: keep ids as text" if ROUNDED.fullmatch(key) else ""
+        raise PostIdError(f"{text!r:.80} is no id of a post: {rounded or 'ids are numbers of up to 19 digits'}")
+    return key.lstrip("0") or "0"
+
+
+HYDRATION = PostLookUp(POSTS, LOOK_UP_POSTS, parse_post_id)
 
 
 def make_time_bounds(begin: float | None, end: float | None, now: float) -> dict[str, str]:

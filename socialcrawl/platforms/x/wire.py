@@ -17,7 +17,7 @@ from socialcrawl.platforms.json_reader import decode_json, name_empty
 from socialcrawl.platforms.x import classify, parse
 from socialcrawl.platforms.x.compliance_service import CREATE, is_about_jobs
 from socialcrawl.platforms.x.counts import ARCHIVE_COUNTS, COUNTS, parse_buckets
-from socialcrawl.platforms.x.source import BY_ID, BY_NAME, FOLLOWING, MENTIONS, TIMELINE
+from socialcrawl.platforms.x.source import BY_ID, BY_NAME, FOLLOWING, MENTIONS, POSTS, TIMELINE
 from socialcrawl.platforms.x.transport import NoAnswerError, XSession
 from socialcrawl.platforms.x.vocabulary import Vocabulary
 from socialcrawl.ratelimit.policy import Policy
@@ -128,7 +128,7 @@ class XWire:
 
     def _read(self, request: Request, bare: Reply, body: Any) -> Reply:
         """Return the reply with its rows, cursor and cost."""
-        if bare.kind == ReplyKind.MISSING and not _is_about_user(request, body):
+        if bare.kind == ReplyKind.MISSING and not _is_about_asked(request, body):
             why = f"the server does not know what was requested ({bare.status}: {bare.why}): is base_url right?"
             return replace(bare, kind=ReplyKind.INVALID, why=why)
         try:
@@ -173,6 +173,8 @@ class XWire:
         user = request.params.get("id")
         author = user if request.endpoint == TIMELINE else None
         page = parse.parse_posts(body, self.words, self.hits, keep=self.keep, author=author)
+        if request.endpoint == POSTS:
+            return replace(page, sought=parse.list_sought(request.params["ids"], page, body.get("errors") or ()))
         if request.params.get("sort_order") == "recency":
             page = replace(page, mark=parse.find_oldest(page))
         if user and not page.posts and (reason := parse.explain_missing(body.get("errors") or ())):
@@ -207,18 +209,19 @@ def _make_answer(response: requests.Response) -> HttpAnswer:
     return cast("HttpAnswer", response.raw)
 
 
-def _is_about_user(request: Request, problem: Mapping[str, Any]) -> bool:
-    """Return whether a 404 or 403 speaks of the users who were asked for; else it is the address that is wrong."""
+def _is_about_asked(request: Request, problem: Mapping[str, Any]) -> bool:
+    """Return whether a 404 or 403 speaks of the users or posts that were asked for; else the address is wrong."""
     about_one = str(problem.get("type", "")).endswith(classify.RESOURCE)
-    return about_one and request.endpoint in (TIMELINE, MENTIONS, FOLLOWING, BY_ID, BY_NAME)
+    return about_one and request.endpoint in (TIMELINE, MENTIONS, FOLLOWING, BY_ID, BY_NAME, POSTS)
 
 
 def _make_errors(request: Request, problem: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the partial errors that a 404, or a 403 for one user, stands for."""
+    kind = "post" if request.endpoint == POSTS else "user"
     name = next(key for key in ("usernames", "ids", "id") if key in request.params)
     said = {key: problem.get(key, "") for key in ("type", "detail")}
     return [
-        {**said, "resource_type": "user", "parameter": name, "resource_id": value}
+        {**said, "resource_type": kind, "parameter": name, "resource_id": value}
         for value in request.params[name].split(",")
     ]
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection, func, select, text
 
 from socialcrawl.platforms.facts import DEFAULT
+from socialcrawl.storage import wanted_posts
 from socialcrawl.storage.database.bulk import select_by_keys
 from socialcrawl.storage.erasure import archive, derived, ledger, rows, seed_slots, targets, tombstones
 from socialcrawl.storage.erasure.dry_run import is_dry_run
@@ -147,6 +148,7 @@ def _erase_rows(
     connection: Connection, gone: ErasureTargets, now: str, why: str, others: Callable[[], dict[str, int]]
 ) -> dict[str, int]:
     """Return the counts after all of it: what is derived first, as the posts are needed for it."""
+    gone.asked = wanted_posts.find_asked(connection, gone)
     read = ledger.scan_ledger(connection, gone)
     made = derived.DerivedRows(connection, gone, read.read)
     made.run()
@@ -158,6 +160,7 @@ def _erase_rows(
     }
     counts |= others()
     counts["charge"] = rows.anonymize_charges(connection, gone)
+    counts["wanted_post"] = wanted_posts.erase_wanted(connection, gone)
     counts |= rows.remove_rows(connection)
     cleared = seed_slots.clear_seeds(connection, gone) if gone.names else set()
     counts["campaign"] = len(cleared)

@@ -9,12 +9,13 @@ from sqlalchemy import Connection, Select, exists, func, select
 
 from socialcrawl.engine.model import USEFUL, Answer, ReplyKind
 from socialcrawl.graph.recount import Recount
-from socialcrawl.platforms.facts import ID_PARAMETERS, NAME_PARAMETERS
+from socialcrawl.platforms.facts import ID_PARAMETERS, NAME_PARAMETERS, POST_PARAMETERS
 from socialcrawl.ratelimit.policy import parse_host
 from socialcrawl.storage import answer_packing
 from socialcrawl.storage.answer_packing import StoredPage, parse_page
 from socialcrawl.storage.database.bulk import make_update, select_by_keys
 from socialcrawl.storage.erasure import dry_run
+from socialcrawl.storage.erasure.ownership import is_owned
 from socialcrawl.storage.erasure.targets import ErasureTargets, gone_post
 from socialcrawl.storage.link_weights import LinkWeigher, read_link_settings
 from socialcrawl.storage.schema.tables import campaign as table
@@ -223,7 +224,7 @@ def redact_question(row: Any, gone: ErasureTargets) -> tuple[str, str | None, st
     params = orjson.loads(row.params)
     left, naming = dict(params), gone.facts.account_parameters
     for name, value in params.items():
-        if naming is None or name in naming:
+        if naming is None or name in (*naming, *POST_PARAMETERS):
             keys = [str(value)] if name == "url" else str(value).split(",")
             stay = [key for key in keys if not _is_named(name, key, row.endpoint, gone)]
             left[name] = ",".join(stay) if len(stay) < len(keys) else value
@@ -238,9 +239,11 @@ def redact_question(row: Any, gone: ErasureTargets) -> tuple[str, str | None, st
 
 
 def _is_named(param: str, key: str, endpoint: str, gone: ErasureTargets) -> bool:
-    """Return whether a key in a parameter is that of a forgotten account; an instance's own have no domain there."""
+    """Return whether a key in a parameter is that of a forgotten account or post; an instance's own have no domain."""
+    if param in POST_PARAMETERS:
+        return key in gone.asked or key in gone.posts or is_owned(key, gone.ids, gone.names)
     if param in ID_PARAMETERS:
-        return key in gone.ids
+        return key in gone.ids or key in gone.asked
     if param not in NAME_PARAMETERS and key in gone.ids:
         return True  # of another platform, whose parameters may be ids or names
     full_name = f"{key}@{parse_host(endpoint)}" if param == "acct" and "@" not in key else key

@@ -193,7 +193,8 @@ def put_tombstones(connection: Connection, gone: ErasureTargets, now: str) -> in
         *_make_tombstones(gone.platform, "name", gone.names, now),
     ]
     rows += _make_tombstones(gone.platform, tombstones.SHORT, gone.brief, now)
-    rows += [(tombstones.make_digest(of, "post", key), "post", why, now) for key, (of, why) in gone.posts.items()]
+    posts = gone.asked | gone.posts
+    rows += [(tombstones.make_digest(of, "post", key), "post", why, now) for key, (of, why) in posts.items()]
     return sum(
         tombstones.put_tombstones(connection, rows[begin : begin + CHUNK]) for begin in range(0, len(rows), CHUNK)
     )

@@ -41,6 +41,7 @@ class ErasureTargets:
         names: their names in lower case, with why.
         owners: the forgotten node that each name stood for, where one is held.
         posts: ids of posts, with why; of those too that are not held.
+        asked: ids by which campaigns ask for such posts, with why.
         platform: the platform of the forgotten; "" where only posts go, of all platforms.
     """
 
@@ -50,6 +51,7 @@ class ErasureTargets:
     names: dict[str, str] = field(default_factory=dict)
     owners: dict[str, int] = field(default_factory=dict)
     posts: dict[str, ErasureReason] = field(default_factory=dict)
+    asked: dict[str, ErasureReason] = field(default_factory=dict)
 
     @property
     def facts(self) -> PlatformFacts:

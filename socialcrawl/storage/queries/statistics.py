@@ -16,6 +16,7 @@ from socialcrawl.forecast.spread import ENOUGH, FEW, NeedSums, Spread, measure_s
 from socialcrawl.platforms.facts import DEFAULT
 from socialcrawl.storage.erasure.tombstones import find_forgotten
 from socialcrawl.storage.identity import read_queries
+from socialcrawl.storage.wanted_posts import WANTED, count_states
 
 LEAST = 10  # observations that a mean has to rest on
 
@@ -196,6 +197,7 @@ def count_done(
         acts = _count_acts(connection, number)
         (found,) = _read_one(connection, FOUND, campaign=number)
         old = {} if linked is None else _count_dataset(connection, number, platform, linked=linked)
+        ids = count_states(connection, number).get(WANTED, 0)
         new_queries, new_names = list_new_starts(connection, number, platform, queries, usernames)
     return CampaignProgress(
         requests=requests,
@@ -206,8 +208,7 @@ def count_done(
         known=known,
         new_queries=len(new_queries),
         new_names=len(new_names),
-        **acts,
-        **old,
+        **{**acts, **old, "ids": ids},
     )
 
 

@@ -128,13 +128,17 @@ class TopicCounts:
         return length, [(first + timedelta(days=length * place), posts) for place, posts in enumerate(spans)]
 
 
+CAPTURES = (Act.SLICE, Act.LIVE, Act.HYDRATE)
+"""Acts with which captures begin, besides counts and imports."""
+
+
 def count_on_topic(connection: Connection, campaign: int) -> TopicCounts:
     """Return what a campaign holds on its topic; called in a transaction."""
     rows = [tuple(row) for row in connection.execute(text(DAYS), {"campaign": campaign})]
     accounts = {row[0]: row[1:] for row in connection.execute(text(ACCOUNTS), {"campaign": campaign})}
     (seeds, seeds_on_topic), (discovered, discovered_on_topic) = (accounts.get(which, (0, 0)) for which in (0, 1))
     authors, read, single, mentioned = connection.execute(text(AUTHORS), {"campaign": campaign}).one()
-    captured = connection.execute(text(FIRST), {"campaign": campaign}).scalar() in (Act.SLICE, Act.LIVE)
+    captured = connection.execute(text(FIRST), {"campaign": campaign}).scalar() in CAPTURES
     if captured:  # a search returned them all, in each span of time alike
         rows, read, mentioned = [(day, every, every, reposts) for day, every, _, reposts in rows], authors, 0
     dated = [(found, own) for day, _, own, _ in rows if (found := _parse_day(day)) is not None]

@@ -35,6 +35,7 @@ from socialcrawl.storage.queries.history import FinishedBatches
 from socialcrawl.storage.queries.summary import find_campaign, list_campaigns
 from socialcrawl.storage.schema.tables import outcome, pick, request
 from socialcrawl.storage.versions import Version, find_comparable_start, find_topic_starts, read_versions
+from socialcrawl.storage.wanted_posts import count_states
 
 CAMPAIGN = "select platform, settings, identity from campaign where id = :campaign"
 BY_NAME = "select node, platform_id, profile_at from account where platform = :platform and handle = :handle"
@@ -230,6 +231,11 @@ class CampaignTraces:
         wanted = select(pick).where(pick.c.campaign == campaign, pick.c.n == n)
         with row_values.join_transaction(self.connection):
             return row_values.parse_pick(self.connection.execute(wanted).one(), columns)
+
+    def read_id_states(self, campaign: int) -> dict[str, int]:
+        """Return how many imported ids of posts are in each state; see table `wanted_post`."""
+        with row_values.join_transaction(self.connection):
+            return count_states(self.connection, campaign)
 
     def read_open_slices(self, campaign: int) -> list[OpenSlice]:
         """Return the slices of time of which some pages came, and that have no outcome yet."""

@@ -144,14 +144,15 @@ pick = Table(
         "act",
         String(8),
         nullable=False,
-        comment="search, resolve, seed, expand, recrawl, probe, walk, inward, slice or import",
+        comment="search, resolve, seed, expand, recrawl, probe, walk, inward, slice, hydrate or import",
     ),
     Column("score", Float, nullable=False, comment="the estimate that won; 0 for seeds"),
     Column("features", Text, comment="JSON of the features as picked, by name; NULL for seeds"),
     Column(
         "since",
         Text,
-        comment="the mark of the last visit: only newer posts were requested; of slice: its span of time; NULL: all",
+        comment="the mark of the last visit: only newer posts were requested; of slice: its span of time; of hydrate: "
+        "its positions in wanted_post, from/before; NULL: all",
     ),
     comment="one row per decision to read a node",
     sqlite_with_rowid=False,
@@ -182,7 +183,8 @@ outcome = Table(
         "mark",
         Text,
         comment="where a next visit continues, in the platform's own terms; of probe: when it last posted; of walk and "
-        "import: its host; of slice: from when on it was read, if not from its begin; NULL: none",
+        "import: its host; of slice: from when on it was read, if not from its begin; of hydrate: before which "
+        "position it was read, if not to its end; NULL: none",
     ),
     comment="what each pick found",
     sqlite_with_rowid=False,
@@ -233,6 +235,25 @@ sampled = Table(
     Column("weight", Float, nullable=False, comment="its weight in means and shares: of all accounts together 1"),
     Column("degree", Count, nullable=False, comment="its neighbours, as the walks have them"),
     comment="accounts that a campaign of kind sample has drawn, as last computed",
+    sqlite_with_rowid=False,
+)
+
+wanted_post = Table(
+    "wanted_post",
+    metadata,
+    Column("campaign", ForeignKey("campaign.id"), primary_key=True, comment="campaign.id"),
+    Column("position", Count, primary_key=True, comment="its place in the list, from 0"),
+    Column("id", Text, comment="the id by which the platform is asked for the post; NULL: it was forgotten"),
+    Column("post", Text, index=True, comment="post.id of the post, if it is stored; NULL: it is not"),
+    Column(
+        "state",
+        String(16),
+        nullable=False,
+        comment="wanted: not asked for yet; stored: it came; held: it was stored before; or why it did not come: "
+        "deleted, suspended, protected, unknown, opted-out or forgotten",
+    ),
+    Index(None, "campaign", "id", unique=True),
+    comment="ids of posts that were imported into a campaign of kind capture, and what became of each",
     sqlite_with_rowid=False,
 )
 

@@ -244,15 +244,15 @@ COVERAGE_GAP = ViewDefinition(
 from (
   select campaign, case when node < 0 then 'search' else 'account' end as gap, missing as why, n from (
     select o.campaign, o.node, o.missing, o.n,
-      row_number() over (
-        partition by o.campaign, o.node, case when q.act = 'slice' then q.since end order by o.n desc) as latest
+      row_number() over (partition by o.campaign, o.node,
+        case when q.act in ('slice', 'hydrate') then q.since end order by o.n desc) as latest
     from outcome o join pick q on q.campaign = o.campaign and q.n = o.n
     where o.missing is not null and substr(o.missing, 1, 8) <> 'same-as:'
       and (q.act <> 'probe' or o.missing = 'temporary')
       and not exists (select 1 from outcome r join pick p on p.campaign = r.campaign and p.n = r.n
         where r.node = o.node and r.campaign = o.campaign and r.missing is null
-          and (q.act <> 'slice' or p.since = q.since)
-          and p.act in ('search', 'seed', 'expand', 'recrawl', 'probe', 'walk', 'slice', 'import'))) m
+          and (q.act not in ('slice', 'hydrate') or p.since = q.since)
+          and p.act in ('search', 'seed', 'expand', 'recrawl', 'probe', 'walk', 'slice', 'hydrate', 'import'))) m
   where m.latest = 1
   union all
   select q.campaign, case when p.act = 'search' then 'search' else 'timeline' end, 'more pages', q.n
@@ -350,7 +350,7 @@ DECISION = ViewDefinition(
     {
         "campaign": CAMPAIGN,
         "n": "number of the decision, from 0: pick.n",
-        "act": "search, resolve, seed, expand, recrawl, probe, walk, inward, slice or import",
+        "act": "search, resolve, seed, expand, recrawl, probe, walk, inward, slice, hydrate or import",
         "account": "username as last shown, or the platform's id; NULL for a search",
         "score": "the estimate by which it was chosen; 0 for seeds",
         "features": "JSON of the features at that time, by name; NULL for seeds",

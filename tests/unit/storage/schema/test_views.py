@@ -454,7 +454,7 @@ def module_of(version):
 
 
 def test_the_migrations_make_the_views_of_the_code():
-    first, third, later, plain, last = (module_of(version) for version in ("0004", "0007", "0008", "0010", "0012"))
+    first, third, later, plain, captures, last = map(module_of, ("0004", "0007", "0008", "0010", "0012", "0013"))
     told = (*first.VIEWS, *third.RENEWED, third.TRACKED_ACCOUNT, *later.RENEWED, *later.NEW)
     told += (*plain.RENEWED, *plain.NEW)
     made = {name: (name, *rest) for name, *rest in told}
@@ -462,8 +462,9 @@ def test_the_migrations_make_the_views_of_the_code():
         _, comment, columns, sql = made[name]
         assert (columns[column] if column else comment) == old
         made[name] = (name, comment, columns | {column: new}, sql) if column else (name, new, columns, sql)
-    assert [tuple(one) for one in last.BEFORE] == [made[name] for name, *_ in last.BEFORE]
-    made |= {name: (name, *rest) for name, *rest in (*last.RENEWED, *last.NEW)}
+    for module, new in ((captures, captures.NEW), (last, ())):
+        assert [tuple(one) for one in module.BEFORE] == [made[name] for name, *_ in module.BEFORE]
+        made |= {name: (name, *rest) for name, *rest in (*module.RENEWED, *new)}
     assert [(view.name, view.comment, dict(view.columns), view.sql) for view in VIEWS] == list(made.values())
     before = {name: (name, *rest) for name, *rest in (*first.VIEWS, *third.RENEWED)}
     assert [tuple(one) for one in later.BEFORE] == [before[name] for name, *_ in later.BEFORE]
@@ -492,6 +493,7 @@ def test_the_views_come_and_go_with_their_migration(kind):
             (command.upgrade, "0009", before),
             (command.upgrade, "0011", plain),
             (command.upgrade, "0012", set(NAMES)),
+            (command.upgrade, "0013", set(NAMES)),
         ):
             with connection.begin():
                 going(config, version)
