@@ -26,6 +26,7 @@ class KindFacts:
         files: keys of the section that name files whose content decides how accounts are judged.
         crawl: keys of [crawl] that have an effect in this kind. Those of the built-in kinds have none in other kinds,
             which refuse them unless they name them here too.
+        follows_captures: whether it begins with the authors of a capture, where [seeds] capture names one.
         fixed: sections and dotted keys that cannot change after the campaign began, because outcomes depend on them.
     """
 
@@ -39,6 +40,7 @@ class KindFacts:
     files: tuple[str, ...] = ()
     crawl: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
+    follows_captures: bool = False
 
 
 COLLECT = KindFacts(
@@ -49,6 +51,7 @@ COLLECT = KindFacts(
         "estimator", "switch_after", "start", "strategy", "q", "zeta", "control", "nr_d", "features", "regressor",
         "estimator_options", "strategy_options", "shadows",
     ),
+    follows_captures=True,
 )  # fmt: skip
 TRACK = KindFacts(
     "track",
@@ -56,6 +59,7 @@ TRACK = KindFacts(
     TrackSection,
     ("target", "topical", "expansion", "recrawl", "p", "window", "rest", "parallel"),
     topical=True,
+    follows_captures=True,
 )
 REFRESH = KindFacts(
     "refresh",

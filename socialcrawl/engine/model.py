@@ -47,6 +47,7 @@ class Act(StrEnum):
     INWARD = "inward"  # sample: find who links to an account
     SLICE = "slice"  # capture: read the posts that match a query in a span of time
     IMPORT = "import"  # nothing was asked: a file or an earlier campaign has the answer
+    CAPTURED = "captured"  # nothing was asked: a capture has posts of an account that is still to be read
 
 
 class ReplyKind(StrEnum):

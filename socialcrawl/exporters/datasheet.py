@@ -72,6 +72,10 @@ ACTS = {
     "inward": ("search for who mentions an account", "searches for who mentions an account"),
     "slice": ("slice of time read", "slices of time read"),
     "import": ("account imported", "accounts imported"),
+    "captured": (
+        "author brought by a capture (partial evidence: matching posts only)",
+        "authors brought by a capture (partial evidence: matching posts only)",
+    ),
 }
 
 

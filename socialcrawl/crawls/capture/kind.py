@@ -62,6 +62,10 @@ leave out what the platform does not index, such as deleted posts and posts of p
         capture = settings.capture
         return SlicePlan(capture.pages, capture.archive, capture.authors, capture.span[0])
 
+    def is_endless(self, settings: Settings) -> bool:
+        """See `CrawlKind.is_endless`."""
+        return settings.capture.ongoing
+
     def describe(self, settings: Settings) -> str:
         """See `CrawlKind.describe`."""
         capture = settings.capture
