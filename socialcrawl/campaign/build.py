@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from socialcrawl.campaign.captured_seeds import CaptureFollower, find_capture
 from socialcrawl.campaign.credentials import CampaignAccess, open_access
 from socialcrawl.campaign.guarded_wire import GuardedWire
 from socialcrawl.campaign.plan import THREADS, Plan, make_plan
@@ -51,6 +52,7 @@ from socialcrawl.storage.database.connection import Opened, connect
 from socialcrawl.storage.database.disk_space import DiskReserve, DiskSpaceGuard, Look, measure_disk
 from socialcrawl.storage.database.lease import Lease
 from socialcrawl.storage.erasure.tombstones import SkipForgottenSource
+from socialcrawl.storage.imports.captured_authors import CapturedAuthors
 from socialcrawl.storage.sql_store import SqlStore
 
 
@@ -205,16 +207,19 @@ def build(
     together = settings.crawl.together
     pool = (process.pool if process else ThreadPoolExecutor)(min(THREADS, together or THREADS))
     watcher = _attend(watcher, plan.kind, crawl, store, clock.now)
-    parts = Parts(_bound_crawl(crawl, settings, process), source, store, wire, planner, clock, pool, watcher)
+    parts = Parts(_bound_crawl(crawl, settings, process, store), source, store, wire, planner, clock, pool, watcher)
     windows = plan.policy, allowed.credentials, plan.timeline
     pace: Callable[[], int] = (lambda: together) if together else Pace(store, seeds, *windows)
     return OpenCampaign(settings, plan, parts, crawl, planner, clock, store, lease, allowed, pace, wire, member)
 
 
-def _bound_crawl(crawl: Crawling, settings: Settings, process: ProcessContext | None) -> Crawl:
-    """Return the crawl within its budget of accounts and the room on its disk."""
-    most = settings.budget.max_nodes
-    bounded = crawl if most is None else NodeLimit(crawl, most)
+def _bound_crawl(crawl: Crawling, settings: Settings, process: ProcessContext | None, store: SqlStore) -> Crawl:
+    """Return the crawl within its budget of accounts and the room on its disk; one that follows a capture waits."""
+    most, followed = settings.budget.max_nodes, find_capture(store.connection, settings)
+    crawling: Crawl = crawl
+    if followed is not None:
+        crawling = CaptureFollower(crawl, followed, store.connection, settings.crawl.steps)
+    bounded = crawling if most is None else NodeLimit(crawling, most)
     return DiskSpaceGuard(bounded, find_reserved_space(settings, process))
 
 
@@ -323,13 +328,14 @@ def _open_store(plan: Plan, allowed: CampaignAccess, now: float, *, change: bool
         undo.callback(connection.close)
         lease = Lease(connection, settings.name)
         undo.callback(lease.release)
+        followed = find_capture(connection, settings)  # before a campaign is begun that cannot follow it
         number = begin_or_change(connection, plan, now, change=change)
         undo.pop_all()
     source = settings.source
     links = plan.terms.links
     hours = source.reuse_hours if plan.kind.reuses else 0.0
     reuse = AnswerReuse(hours, plan.topic.hits, source.keep_original, links)
-    return SqlStore(
+    store = SqlStore(
         connection,
         number,
         source.platform,
@@ -339,4 +345,8 @@ def _open_store(plan: Plan, allowed: CampaignAccess, now: float, *, change: bool
         marks=allowed.marks,
         links=links,
         columns=plan.kind.features,
-    ), lease
+    )
+    if followed is not None:
+        capture = followed.name, followed.id
+        store.captured = CapturedAuthors(connection, number, source.platform, capture, plan.topic.hits)
+    return store, lease

@@ -49,6 +49,7 @@ class Plan:
         accounts: who is never asked.
         schedule: when a daemon works on it.
         doubts: what is to be said of keywords that are refused in new campaigns; this one has begun with them.
+        captured: what is to be said of the capture that it follows.
     """
 
     settings: Settings
@@ -64,6 +65,7 @@ class Plan:
     accounts: ExcludedAccounts = field(default_factory=ExcludedAccounts)
     schedule: Schedule = field(default_factory=Schedule)
     doubts: list[str] = field(default_factory=list)
+    captured: list[str] = field(default_factory=list)
 
     @property
     def shape(self) -> CampaignParameters:
@@ -126,8 +128,9 @@ class Plan:
 
     @property
     def warnings(self) -> Iterator[tuple[str, str]]:
-        """What a person should know before it runs: what it is about (keywords | tokens), and a sentence."""
+        """What a person should know before it runs: what it is about (keywords | seeds | tokens), and a sentence."""
         yield from (("keywords", text) for text in (*self.doubts, *self._list_prefixes()))
+        yield from (("seeds", text) for text in self.captured)
         if self.is_exposed:
             sent = f"[source] insecure = true: the token is sent unencrypted to {self.base}"
             yield (
@@ -206,7 +209,8 @@ def make_plan(settings: Settings) -> Plan:
         raise SettingsError(f"{platform.title} offers no check of what is stored: remove every under [compliance].")
     usernames = _list_usernames(settings, platform)
     queries = kind_of(settings).list_queries(settings, platform, topic)
-    if not queries and not usernames and kind_of(settings).needs_start(settings):
+    needs_start = kind_of(settings).needs_start(settings) and settings.seeds.capture is None
+    if needs_start and not queries and not usernames:
         wanted = "name keywords under [topic] to search for, or" if settings.seeds.search else "set search = true or"
         search = f"{wanted} " if platform.searches else ""
         raise SettingsError(f"There is nothing to start from: {search}name usernames under [seeds].")
@@ -230,6 +234,7 @@ def make_plan(settings: Settings) -> Plan:
         accounts,
         settings.schedule.schedule,
         doubts,
+        _describe_capture(settings),
     )
 
 
@@ -259,6 +264,19 @@ def _explain_doubts(settings: Settings) -> list[str]:
     if new := dict.fromkeys(why for keyword, why in found.items() if kept is not None and keyword not in kept):
         raise SettingsError("\n".join(new))
     return [f"{why} The campaign had it before, and keeps it." for why in dict.fromkeys(found.values())]
+
+
+def _describe_capture(settings: Settings) -> list[str]:
+    """Return what is to be said of the capture that a campaign follows.
+
+    Raises:
+        SettingsError: it is none that the campaign can follow.
+    """
+    if settings.seeds.capture is None:
+        return []
+    from socialcrawl.campaign.captured_seeds import describe_capture  # noqa: PLC0415 - plans need no SQLAlchemy
+
+    return list(describe_capture(settings))
 
 
 def _read_begun_keywords(settings: Settings) -> Collection[str] | None:

@@ -136,6 +136,11 @@ class Settings(Section):
             raise ValueError(f"topic is missing: {INIT}")
         if idle := [name for name in facts.idle if getattr(self, name) != type(getattr(self, name))()]:
             raise ValueError(f'[{idle[0]}] has no effect where kind = "{self.kind}"{facts.why_idle}: remove it')
+        if self.seeds.capture is not None and not facts.follows_captures:
+            raise ValueError(
+                f'capture under [seeds] has no effect where kind = "{self.kind}": remove it. Campaigns that collect or '
+                "track accounts begin with the authors of a capture"
+            )
         for other in BUILT_IN.values():
             self._lacks_keys_of(other)
         return self
@@ -185,8 +190,7 @@ class Settings(Section):
         chosen["topic"] = {key: value for key, value in values["topic"].items() if key in own or value != topic[key]}
         chosen["seeds"] = {key: values["seeds"][key] for key in ("search", "most", "search_pages")}
         chosen["seeds"]["usernames"] = usernames
-        if values["seeds"]["lists"]:
-            chosen["seeds"]["lists"] = values["seeds"]["lists"]
+        chosen["seeds"] |= {key: values["seeds"][key] for key in ("lists", "capture") if values["seeds"][key]}
         chosen["crawl"] = {key: values["crawl"][key] for key in ("estimator", "switch_after", "start")}
         # Older campaigns have the defaults.
         later = ("strategy", "q", "zeta", "control", "nr_d", "features", "regressor", "links", "estimator_options",

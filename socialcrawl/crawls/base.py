@@ -341,6 +341,11 @@ class CrawlKind(ABC):
         del settings
         return None
 
+    def is_endless(self, settings: Settings) -> bool:
+        """Return whether a campaign goes on with new posts as they appear, without an end."""
+        del settings
+        return False
+
     def activity(self, settings: Settings) -> Activity | None:
         """Return the rule by which a probed account is active; None where the campaign probes nobody."""
         del settings

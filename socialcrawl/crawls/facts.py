@@ -27,6 +27,7 @@ class KindFacts:
         crawl: keys of [crawl] that have an effect in this kind. Those of the built-in kinds have none in other kinds,
             which refuse them unless they name them here too.
         unused: dotted keys of sections that all kinds have, without effect in this kind: templates leave them out.
+        follows_captures: whether it begins with the authors of a capture, where [seeds] capture names one.
         fixed: sections and dotted keys that cannot change after the campaign began, because outcomes depend on them.
     """
 
@@ -41,6 +42,7 @@ class KindFacts:
     crawl: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
+    follows_captures: bool = False
 
 
 COLLECT = KindFacts(
@@ -51,6 +53,7 @@ COLLECT = KindFacts(
         "estimator", "switch_after", "start", "strategy", "q", "zeta", "control", "nr_d", "features", "regressor",
         "estimator_options", "strategy_options", "shadows",
     ),
+    follows_captures=True,
 )  # fmt: skip
 TRACK = KindFacts(
     "track",
@@ -58,6 +61,7 @@ TRACK = KindFacts(
     TrackSection,
     ("target", "topical", "expansion", "recrawl", "p", "window", "rest", "parallel"),
     topical=True,
+    follows_captures=True,
 )
 REFRESH = KindFacts(
     "refresh",

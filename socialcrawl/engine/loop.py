@@ -10,7 +10,8 @@
     remember  store.finish     the outcomes
     learn     crawl.absorb     in pick order, whatever the order of arrival
 
-What is imported while a batch is open comes after it: it is learned once that is finished, as in a fold.
+What is imported while a batch is open comes after it: it is learned once that is finished, as in a fold. What another
+campaign of the database brings (`Store.receive`) is stored and learned between two batches.
 
 Returning with an open batch (Wait longer than `patience`, Stop, a crash) and coming back is one path: the conversations
 are run again on the replies that were stored, and the first unknown request is sent.
@@ -83,6 +84,8 @@ def run(
         if parts.clock.interrupted():
             return Stop(StopKind.INTERRUPTED, "interrupted; everything is saved, run again to go on")
         if not batch:
+            while brought := parts.store.receive(parts.clock.now()):
+                parts.crawl.fold(brought)
             choice = parts.crawl.choose(size() if callable(size) else size, parts.clock.now())
             if isinstance(choice, Stop) or (isinstance(choice, Wait) and not _sit_out(parts, choice, patience)):
                 return choice

@@ -50,6 +50,7 @@ class Act(StrEnum):
     COUNT = "count"  # capture: count these posts, without reading them
     HYDRATE = "hydrate"  # capture: fetch the posts of some imported ids
     IMPORT = "import"  # nothing was asked: a file or an earlier campaign has the answer
+    CAPTURED = "captured"  # nothing was asked: a capture has posts of an account that is still to be read
 
 
 class ReplyKind(StrEnum):

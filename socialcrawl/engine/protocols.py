@@ -307,6 +307,12 @@ class Store(Protocol):
         () where nothing was.
         """
 
+    def receive(self, now: float) -> History:
+        """Return what another campaign of the database has brought since, stored as finished batches.
+
+        Called while no batch is open. () where nothing was brought.
+        """
+
     def ledger(self) -> Ledger:
         """Return all requests reserved so far, oldest first."""
 

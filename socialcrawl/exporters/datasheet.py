@@ -75,6 +75,10 @@ ACTS = {
     "count": ("count of a query's posts", "counts of a query's posts"),
     "hydrate": ("group of ids fetched", "groups of ids fetched"),
     "import": ("account imported", "accounts imported"),
+    "captured": (
+        "author brought by a capture (partial evidence: matching posts only)",
+        "authors brought by a capture (partial evidence: matching posts only)",
+    ),
 }
 
 

@@ -25,7 +25,7 @@ from socialcrawl.system.loopback import is_loopback
 # What may be told of settings; the rest names people, files, servers and where tokens are.
 TOLD = {
     "topic": ("keywords", "patterns", "languages", "from", "until"),
-    "seeds": ("search", "most", "search_pages"),
+    "seeds": ("search", "most", "search_pages", "capture"),
     "crawl": None,
     "budget": None,
     "source": ("platform", "vocabulary", "pages_per_user", "reuse_hours", "keep_original", "keep_answers"),

@@ -67,7 +67,7 @@ accounts = Table(
 
 IMPORTED = """
 insert into export_post select p.id, 0 from post p join pick k on k.node = p.author
-where k.campaign = :campaign and k.act = 'import' on conflict do nothing
+where k.campaign = :campaign and k.act in ('import', 'captured') on conflict do nothing
 """
 HITS = "insert into export_post select post, 0 from hit where campaign = :campaign on conflict do nothing"
 GONE = "delete from export_post where not exists (select 1 from post where post.id = export_post.id)"

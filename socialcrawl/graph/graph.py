@@ -213,6 +213,27 @@ class CrawlGraph:
         self._changed, self._all_changed = [], True
         return rows
 
+    def note_evidence(self, node: Node, before: float | None, value: float) -> None:
+        """Make `node` known by posts of its own that are held, and keep it in the frontier: it was not read.
+
+        These count as one link from an account of value `value` with weight `value`, at distance 0 as a seed. Nothing
+        changes where the node was read, or cannot be.
+
+        Args:
+            node: whose posts they are.
+            before: the value that was noted last; None where none was.
+            value: the value of the posts, of which there are no fewer than then.
+        """
+        row = self._get_row(node)
+        if not self._open[row]:
+            return
+        mine, new, old = self._features[row], np.array([value, value, value * value]), before or 0.0
+        mine[LINKS] += before is None
+        mine[SUMS] += new - np.array([old, old, old * old])
+        mine[MAXIMA] = np.maximum(mine[MAXIMA], new)
+        mine[DEPTH] = 0.0
+        self._relax(row)
+
     def drop(self, node: Node) -> None:
         """Close a node that cannot be fetched: it leaves the frontier and brings no links."""
         self._close(self._get_row(node))

@@ -102,5 +102,6 @@ def _read_rows(path: Path, columns: Sequence[str]) -> list[Row]:
 def _find_missing(picks: list[Row]) -> Iterator[tuple[int, str]]:
     """Yield why accounts are missing, by node: the last word on each; one that was read at all is not missing."""
     last = {node: missing for _, node, act, missing in picks if node >= 0 and missing != TRIED}
-    read = {node for _, node, act, missing in picks if act != Act.RESOLVE and missing is None}
+    unread = (Act.RESOLVE, Act.CAPTURED)
+    read = {node for _, node, act, missing in picks if act not in unread and missing is None}
     yield from ((node, missing) for node, missing in last.items() if missing is not None and node not in read)

@@ -169,6 +169,10 @@ class SequenceStore:
         """Return none."""
         return ()
 
+    def receive(self, now: float) -> History:
+        """Return none."""
+        return ()
+
     def ledger(self) -> Ledger:
         """Return an empty ledger."""
         return []

@@ -199,8 +199,16 @@ def collect_values(given: CampaignReport) -> dict[str, Any]:
         "top_seeds": [_collect_account(row) for row in found.top_seeds],
         "top_discovered": [_collect_account(row) for row in found.discovered],
         **more,
+        **_collect_captured(found),
         **collect_knowledge(given.known),
     }
+
+
+def _collect_captured(found: Summary) -> dict[str, int]:
+    """Return how many authors a capture brought; nothing where none did."""
+    if not found.captured:
+        return {}
+    return {"authors_captured": found.captured, "authors_captured_read": found.captured_read}
 
 
 def _collect_account(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -371,7 +379,12 @@ def _make_bill(found: Summary) -> Table:
 
 
 def _describe_gaps(found: Summary) -> Iterator[str]:
-    """Yield what could not be read, and what was not requested again."""
+    """Yield what could not be read, what was not requested again, and whom a capture brought."""
+    if found.captured:
+        yield (
+            f"authors brought by a capture: {found.captured:,}, of whom {found.captured_read:,} were read; of the "
+            "others only posts that were held are known (partial evidence)"
+        )
     if found.missing:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in found.missing.items())
         yield f"accounts that could not be read: {reasons}"

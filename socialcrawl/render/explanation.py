@@ -125,6 +125,9 @@ def _(explanation: Explanation) -> str:
         matching = f"{topical:,} of them" if links > 1 else "" if topical else "not"
         today = " of today's topic" if "topic" in (made.why or "") else ""
         because = f"{_count_links(explanation, links)}, {f'{matching} in matching posts'.strip()}{today}"
+    if held := [ask for ask in explanation.asks if ask.act == Act.CAPTURED]:
+        brought = f"{_describe_origin(explanation)}, as {pluralize(held[-1].posts or 0, 'post')} of it were held"
+        because = f"it was {brought} (partial evidence){f'; {because}' if links else ''}"
     if explanation.state == "frontier":
         place = f"{made.rank:,} of {made.frontier:,} by its score, {format_number(made.score)}"
         return f"Not read yet: {because}. It is number {place}."
@@ -191,7 +194,12 @@ def _format_story(explanation: Explanation) -> Iterator[str]:
 
 def _format_visits(explanation: Explanation) -> Iterator[str]:
     for ask in explanation.asks:
-        act = {"seed": "read as a seed", "resolve": "looked up as a seed", "import": "taken from a file"}
+        act = {
+            "seed": "read as a seed",
+            "resolve": "looked up as a seed",
+            "import": "taken from a file",
+            "captured": f"{_describe_origin(explanation)}, with partial evidence (posts that were held)",
+        }
         found = "the answer has not come yet"
         if ask.missing is not None:
             found = f"could not be read: {ask.missing}"
@@ -202,6 +210,11 @@ def _format_visits(explanation: Explanation) -> Iterator[str]:
             found = f"relevance {format_number(ask.value or 0.0)} ({count})"
         score = f", score {format_number(ask.score)}" if ask.act == Act.EXPAND else ""
         yield f"decision {ask.n:,}: {act.get(ask.act, 'read')}{score}; {ask.at or 'since'}: {found}"
+
+
+def _describe_origin(explanation: Explanation) -> str:
+    """Return where an account came from that a capture brought."""
+    return f"brought by the capture {explanation.capture or 'that the campaign followed'}"
 
 
 def _format_state(explanation: Explanation) -> Iterator[str]:

@@ -144,6 +144,11 @@ def _describe_choice(facts: CollectionFacts, found: Summary) -> Iterator[str]:
         how = "authors of posts found by a search for the topic" if searched else "named"
         how += ", or named" if searched and facts.names_seeds else ""
         yield f"The campaign started from {pluralize(len(found.seeds), 'seed account')} ({how})."
+    if found.captured:
+        yield (
+            f"A capture of matching posts brought {pluralize(found.captured, 'author')}. The posts that it held of an "
+            "author counted as partial evidence of relevance until the account itself was read."
+        )
     if facts.kind != DEFAULT.name:
         yield f"It was a campaign of kind {facts.kind}, {find_kind(facts.kind).does}."
     elif "estimator" in crawl:

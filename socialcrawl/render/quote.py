@@ -71,6 +71,7 @@ def build_object(plan: Plan, found: Quote) -> dict[str, Any]:
         "campaign": plan.settings.name,
         "server": plan.base,
         "billed": plan.billed,
+        **({} if (capture := plan.settings.seeds.capture) is None else {"follows_capture": capture}),
         "price_table": plan.policy.as_of,
         "confirm_above": plan.settings.budget.confirm_above,
         "at_most": _build_amount(found.most),
@@ -105,6 +106,18 @@ def build_object(plan: Plan, found: Quote) -> dict[str, Any]:
             for name, value in _describe_means(plan, found).items()
         },
     }
+
+
+def _describe_captured(plan: Plan) -> Iterator[str]:
+    """Yield what the authors of a capture cost, where the campaign begins with them."""
+    if (capture := plan.settings.seeds.capture) is None:
+        return
+    yield f"It begins with the authors of the capture {capture}, which costs nothing."
+    if plan.policy.tariff is not None:
+        yield (
+            "When the account of such an author is read, posts that the capture holds are returned again: they are "
+            "billed again unless they were billed on the same UTC day."
+        )
 
 
 def _make_table(plan: Plan, found: Quote, title: str, *, likely: bool) -> Table:
@@ -165,6 +178,7 @@ def _list_sentences(plan: Plan, found: Quote) -> Iterator[str]:
     also = "; the probable total also counts the time until answers arrive" if found.is_estimated else ""
     yield f"Times are those of rate-limit windows{also}."
     yield "Failed requests are retried and come on top, within the budget."
+    yield from _describe_captured(plan)
     if limit := plan.kind.limit_quote(settings):
         yield limit
     if settings.source.reuse_hours and plan.kind.reuses:

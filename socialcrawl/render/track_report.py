@@ -48,6 +48,9 @@ def show_visits(console: Console, history: VisitHistory) -> None:
     stands = history.place
     where = "it has no place" if stands is None else f"place {stands.place:,}, {history.target} {stands.weight:.6g}"
     console.print(Text(f"{history.account} in the campaign {history.campaign}, which tracks accounts: {where}"))
+    if any(one.act == Act.CAPTURED for one in history.visits):
+        capture = history.capture or "that the campaign followed"
+        console.print(f"captured: brought by the capture {capture}, with the posts that were held (partial evidence)")
     if not history.visits:
         console.print("it was not visited yet: accounts that were read link to it")
         return
@@ -75,6 +78,8 @@ def _make_visits_table(
 
 
 def _format_visit(one: Visit) -> str:
+    if one.act == Act.CAPTURED:
+        return "nothing"
     if not one.since:
         return "everything"
     return "what is new" if one.act == Act.RECRAWL else "the window"

@@ -108,6 +108,10 @@ class MemoryStore:
         """See `protocols.Store.imported`: nothing is imported here."""
         return ()
 
+    def receive(self, now: float) -> History:
+        """See `protocols.Store.receive`: there is no other campaign here."""
+        return ()
+
     def ledger(self) -> Ledger:
         """See `protocols.Store.ledger`."""
         return list(self._ledger)

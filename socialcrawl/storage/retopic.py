@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, and_, delete, func, select
 
-from socialcrawl.engine.model import SEARCHES
+from socialcrawl.engine.model import SEARCHES, Act
 from socialcrawl.graph.recount import Recount
 from socialcrawl.graph.relevance import Hits, compute_worth
 from socialcrawl.storage import answer_packing
@@ -50,7 +50,7 @@ def measure_topic(connection: Connection, campaign: int) -> TopicTotals:
     read = (
         select(pick.c.node, func.max(outcome.c.value))
         .join(outcome, and_(outcome.c.campaign == pick.c.campaign, outcome.c.n == pick.c.n))
-        .where(pick.c.campaign == campaign, outcome.c.value.is_not(None), pick.c.act.not_in(SEARCHES))
+        .where(pick.c.campaign == campaign, outcome.c.value.is_not(None), pick.c.act.not_in((*SEARCHES, Act.CAPTURED)))
         .group_by(pick.c.node)
     )
     return TopicTotals(

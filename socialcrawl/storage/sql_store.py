@@ -36,6 +36,7 @@ from socialcrawl.storage.erasure.execution import prepare
 from socialcrawl.storage.erasure.forgetting import forget_deleted
 from socialcrawl.storage.erasure.page_redaction import ForgottenKeys, PageRedaction, mask_for_billing, remove_forgotten
 from socialcrawl.storage.erasure.seed_slots import read_seeds
+from socialcrawl.storage.imports.captured_authors import CapturedAuthors
 from socialcrawl.storage.ledger.charges import SqlCharges, compute_bill
 from socialcrawl.storage.ledger.request_log import RequestLog
 from socialcrawl.storage.nodes import Nodes
@@ -64,6 +65,7 @@ class SqlStore:
 
     Attributes:
         note: told of each request before it is reserved, and again with its reply when that is kept.
+        captured: what brings the authors of a capture to the campaign; None: nothing does.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class SqlStore:
     ) -> None:
         self.connection, self.campaign, self.tariff, self.marks = connection, campaign, tariff, marks or {}
         self.links, self.names = links, columns
+        self.captured: CapturedAuthors | None = None
         self.note: Callable[[Grant, Reply | None], None] = lambda grant, reply: None
         self._write = CampaignWriter(connection, campaign, platform, server, columns)
         self._nodes = Nodes(connection, platform)
@@ -215,6 +218,20 @@ class SqlStore:
         return FinishedBatches(
             self.connection, self.campaign, self._begin_transaction, self.names, first=batch[-1].n + 1
         )
+
+    def receive(self, now: float) -> History:
+        """See `protocols.Store.receive`."""
+        if self.captured is None or not self.captured.has_news():
+            return ()
+        try:
+            with self._begin_transaction():
+                first = self.captured.bring(now)
+        except BaseException:
+            self.captured.forget()
+            raise
+        if first is None:
+            return ()
+        return FinishedBatches(self.connection, self.campaign, self._begin_transaction, self.names, first=first)
 
     def stand(self, rows: Sequence[StandingRow]) -> None:
         """Write what is known of all accounts; see `snapshots.write_standings`."""

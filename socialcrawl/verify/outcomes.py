@@ -38,7 +38,7 @@ from socialcrawl.verify.replay import BROUGHT, FORGOTTEN, IMPORTED
 from socialcrawl.verify.stored_posts import PostCheck
 from socialcrawl.verify.story import CampaignRecord
 
-READ = (Act.SEED, Act.EXPAND, Act.RECRAWL, Act.WALK, Act.IMPORT)  # acts that read an account's posts
+READ = (Act.SEED, Act.EXPAND, Act.RECRAWL, Act.WALK, Act.IMPORT, Act.CAPTURED)  # acts that have an account's posts
 TOGETHER = (Act.RESOLVE, Act.PROBE)  # acts of which one request serves many picks
 CLEANED = "@forgotten"  # what stands in texts for names that were erased
 NO_PAGE = "look-ups of accounts, whose answers are not kept"
@@ -236,6 +236,8 @@ class OutcomeCheck:
             self.outcomes.leave(IMPORTED)
             self.links.leave(IMPORTED, len(links))
         else:
+            if row.act == Act.CAPTURED:  # whom these posts mention is learned when the account is read
+                read.targets = {}
             value, doubt = self._compute_value(row, read.hits, named)
             values = {"posts": read.posts, "occurrences": read.hits, "value": value}
             self._compare_values(row, values, why or (doubt if row.value != value else None))

@@ -21,6 +21,7 @@ from socialcrawl.verify.findings import ACCOUNT, Check, is_equal
 from socialcrawl.verify.story import CampaignRecord, SettingsStage
 
 LINE = (Act.SEARCH, Act.RESOLVE, Act.SEED)  # acts whose order the campaign file gives
+CAPTURED = "came from a capture of the same database (act captured): nobody chose them"
 IMPORTED = "came from a file (act import): nobody chose them"
 BROUGHT = "came from a file of tests (import --as liveness): nobody chose them"
 EARLIER = "decided for an earlier topic, whose values are not stored any more"
@@ -85,6 +86,8 @@ class DecisionReplay:
         batch = one.batch
         if batch[0].act == Act.IMPORT:
             self._leave(IMPORTED, batch)
+        elif batch[0].act == Act.CAPTURED:
+            self._leave(CAPTURED, batch)
         elif batch[0].act == Act.PROBE and one.sent_at is None and not any(pick.score for pick in batch):
             self._leave(BROUGHT, batch)
         else:

@@ -71,6 +71,11 @@ class SeedsSection(Section):
         default=[],
         description="lists whose members are seeds (Bluesky: at://..., or the address of the list's page)",
     )
+    capture: Annotated[str, Field(pattern=r"^[\w.-]+$")] | None = Field(
+        default=None,
+        description="collect and track: a capture of the same database, whose authors are accounts to read; the posts "
+        "that it holds of them count as partial evidence of their relevance",
+    )
     most: Positive | None = Field(default=50, description="the most accounts that the search adds")
     search_pages: Positive = Field(default=1, description="pages of 100 posts that each search may read")
 

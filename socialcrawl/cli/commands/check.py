@@ -135,6 +135,8 @@ def _list_differences(plan: Plan) -> Iterator[str]:
     settings = plan.settings
     if plan.kind.dataset and is_missing(settings.database):
         yield "whose dataset is still to be brought (socialcrawl import FILES --as dataset)"
+    if settings.seeds.capture is not None:
+        yield f"beginning with the authors of the capture {settings.seeds.capture}"
     if settings.crawl.shadows:
         yield f"{'shadow' if len(settings.crawl.shadows) == 1 else 'shadows'} {', '.join(settings.crawl.shadows)}"
     if plan.schedule != Schedule():

@@ -98,6 +98,10 @@ imported, their posts are here too, if they still existed when they were fetched
             capture.stream or "",
         )
 
+    def is_endless(self, settings: Settings) -> bool:
+        """See `CrawlKind.is_endless`."""
+        return settings.capture.ongoing
+
     def describe(self, settings: Settings) -> str:
         """See `CrawlKind.describe`."""
         capture = settings.capture

@@ -10,11 +10,11 @@
     8-9    for u in nodes: G' <- G' + crawlNode(u)            absorb(...)
 
 It decides and learns; it never waits, reads or writes. The seeds are asked first, in their order; they are no training
-rows. `choose` changes nothing; `absorb` is the only method that does, except for `fold`, which absorbs a whole history
-at once (bulk_fold.py).
+rows. Authors whom a capture brings enter the frontier, with what is held of their posts as evidence. `choose` changes
+nothing; `absorb` is the only method that does, except for `fold`, which absorbs a whole history at once (bulk_fold.py).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -58,6 +58,8 @@ class Collect(BulkFold):
         self.relevance = 0.0  # sum of beta over the steps after the seeds
         self.seed_relevance = 0.0
         self.imported = 0  # accounts whose posts came from a file
+        self.captured: dict[Node, float] = {}  # the value of the posts that are held of authors brought by a capture
+        self._sown = False
         self.failures: dict[Node, int] = {}
         self.resting: dict[Node, int] = {}  # node -> the pick at which it may be asked again
 
@@ -66,7 +68,7 @@ class Collect(BulkFold):
         act, nodes = self.seeds.choose_next(size, self.width)
         if nodes:
             return tuple(Pick(self.picks + i, node, act) for i, node in enumerate(nodes))
-        if not self.seeds.asked and not self.imported:
+        if not self.seeds.asked and not self.imported and not self.captured:
             return Stop(StopKind.FAILED, self.seeds.explain_empty())
         left = size if self.steps is None else min(size, self.steps - self.taken)
         if left <= 0:
@@ -88,6 +90,9 @@ class Collect(BulkFold):
 
     def _take(self, pick: Pick, outcome: Outcome) -> None:
         self.picks = pick.n + 1
+        if pick.act == Act.CAPTURED:
+            self._note_captured(pick.node, outcome)
+            return
         self.resting.pop(pick.node, None)  # asked before its time, when nothing else was left
         if pick.act in (Act.SEARCH, Act.RESOLVE):
             self.seeds.absorb(pick, outcome, self._was_asked)
@@ -107,6 +112,14 @@ class Collect(BulkFold):
             self.relevance += outcome.value
         self._grow(pick, outcome)
 
+    def _note_captured(self, node: Node, outcome: Outcome) -> None:
+        """Learn what is held of the posts of an account: it stays in the frontier, as they are not all of its posts."""
+        if outcome.missing is not None:
+            self.graph.drop(node)
+            return
+        self.graph.note_evidence(node, self.captured.get(node), outcome.value)
+        self.captured[node] = outcome.value
+
     def _was_asked(self, node: Node) -> bool:
         """Return whether a node was asked before and does not wait to be asked again: a new topic may find it again."""
         return self.graph.is_closed(node) and node not in self.resting
@@ -116,7 +129,13 @@ class Collect(BulkFold):
         if not self.seeds.asked:
             for node in self.seeds.ready:
                 self.graph.seed(node)
-            self.company.sow(self.graph, np.array([self.graph.row(node) for node in self.seeds.ready], np.int64))
+            self._tell_seeds(self.seeds.ready)
+
+    def _tell_seeds(self, nodes: Iterable[Node]) -> None:
+        """Tell the estimators, once, where the crawl begins."""
+        if not self._sown:
+            self._sown = True
+            self.company.sow(self.graph, np.array([self.graph.row(node) for node in nodes], np.int64))
 
     def _grow(self, pick: Pick, outcome: Outcome) -> None:
         if outcome.missing is None:
@@ -139,12 +158,14 @@ class Collect(BulkFold):
             self.resting[node] = n + REST
 
     def _wake(self) -> None:
+        if self.captured and not self._sown and not self.seeds.choose_next(1, self.width)[1]:
+            self._tell_seeds(self.captured)
         if self.resting:  # seldom, and this is done after every pick
             for node in self._list_woken(self.picks).values():
                 self.graph.set_open(node, is_open=True)
 
     def _stop_exhausted(self) -> Stop:
-        if self.seeds.unread and not self.imported:
+        if self.seeds.unread and not self.imported and not self.captured:
             return Stop(StopKind.FAILED, self.seeds.explain_empty())
         return Stop(StopKind.DONE, "the frontier is empty: every account in reach was read")
 

@@ -88,7 +88,9 @@ class Explanation:
     to ask it; `decision` is about the last one that was a choice, or about now; `links` are those known by then;
     `names` say how nodes are called; `together` is the refresh rate r. `epochs` have (number, first pick.n, when, why);
     `versions` of the settings (number, first pick.n, when, keys that changed), `version` is the one explained with.
-    `platform` is that of the campaign; `alike` are accounts that an unknown name without its domain may mean.
+    `platform` is that of the campaign; `alike` are accounts that an unknown name without its domain may mean. `capture`
+    is the capture that the campaign follows: of an account that it brought, a decision of act `captured` says what was
+    held of its posts. That is partial evidence; such an account is still in the frontier.
     """
 
     campaign: str
@@ -111,6 +113,7 @@ class Explanation:
     versions: Sequence[tuple[int, int, str, Sequence[str]]] = ()
     platform: str = DEFAULT.name
     alike: Sequence[str] = ()
+    capture: str | None = None
 
 
 def explain(traces: CampaignTraces, campaign: StoredCampaign, user: str) -> Explanation:
@@ -141,7 +144,8 @@ def list_unread_seeds(traces: CampaignTraces, campaign: str | None = None, most:
     for name in filter(None, map(_find_seed_name, stored.identity["seeds"]["usernames"])):
         held = traces.find_account(stored, name) if len(found) < most else None
         asks = traces.read_visits(stored.id, held.node) if held is not None else []
-        read = any(ask.at is not None and ask.missing is None and ask.act != Act.RESOLVE for ask in asks)
+        tried = [ask for ask in asks if ask.act not in (Act.RESOLVE, Act.CAPTURED)]
+        read = any(ask.at is not None and ask.missing is None for ask in tried)
         why = asks[-1].reason if asks and not read else None
         if isinstance(why, Reason):
             found.append((name, why))
@@ -217,6 +221,7 @@ class _Case:
             self.version.number,
             [(one.number, one.first, one.at, one.changed) for one in self.versions],
             self.begun.platform,
+            capture=self.settings.seeds.capture,
         )
 
     def _fold(self, before: int) -> None:
@@ -225,12 +230,13 @@ class _Case:
 
     def _find_state(self, *, met: bool) -> str:
         seeds = self.crawl.seeds
-        looked_up = not self.asks or self.asks[-1].act == Act.RESOLVE
+        asks = [ask for ask in self.asks if ask.act != Act.CAPTURED]
+        looked_up = not asks or asks[-1].act == Act.RESOLVE
         if (looked_up or self._is_retried()) and (self.node in seeds.ready or self.node in seeds.unresolved):
             return "waiting"
-        if not self.asks:
+        if not asks:
             return "frontier" if self._is_open() else "closed" if met else "unchosen" if self.searched else "stranger"
-        last = self.asks[-1]
+        last = asks[-1]
         if last.at is None:
             return "open"
         if isinstance(last.reason, SameAs):

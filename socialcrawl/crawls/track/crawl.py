@@ -6,7 +6,7 @@ changes nothing; `absorb` and `fold` are the only methods that do. It never wait
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from socialcrawl.crawls.seeds import TRIES, Seeds
 from socialcrawl.crawls.track.renames import merge
 from socialcrawl.crawls.track.target import Target
 from socialcrawl.crawls.track.tracked_graph import CRAWLED, FRONTIER, GONE, TrackedGraph
-from socialcrawl.crawls.track.visit_changes import lose, visit
+from socialcrawl.crawls.track.visit_changes import lose, note_evidence, visit
 from socialcrawl.crawls.track.visit_policies import PolicyMixture
 from socialcrawl.engine.model import Act, Node, Outcome, Pick, Reason, SameAs, Stop, StopKind, Unavailable, Wait
 from socialcrawl.engine.protocols import Batch, History, skip_known
@@ -48,6 +48,7 @@ class Track:
         picks: all decisions so far, the next pick's n; `taken`: those after the seeds, what the budget counts.
         relevance: how much the values of accounts grew by picks after the seeds; `seed_relevance`: by the seeds.
         imported: accounts whose posts came from a file.
+        captured: the value of the posts that are held of authors whom a capture brought, who were not visited yet.
         graph: what is known.
         gone: why nodes are asked no more, or are away, until they are read again; `losses`: how often in a row.
         failures: how often nodes failed in a row; `resting`: the pick from which they may be asked again.
@@ -76,6 +77,8 @@ class Track:
         self.picks = self.taken = self.imported = 0
         self.relevance = self.seed_relevance = 0.0
         self.again, self.latest = again, 0.0  # of all answers
+        self.captured: dict[Node, float] = {}
+        self._sown = False
         self.gone: dict[Node, str] = {}
         self.losses: dict[Node, int] = {}
         self.failures: dict[Node, int] = {}
@@ -86,7 +89,7 @@ class Track:
         act, nodes = self.seeds.choose_next(size, self.width)
         if nodes:
             return tuple(self._make_seed_pick(self.picks + i, node, act, now) for i, node in enumerate(nodes))
-        if not self.seeds.asked and not self.imported:
+        if not self.seeds.asked and not self.imported and not self.captured:
             return Stop(StopKind.FAILED, self.seeds.explain_empty())
         left = size if self.steps is None else min(size, self.steps - self.taken)
         if left <= 0:
@@ -98,6 +101,8 @@ class Track:
         """Learn what the visits brought, in pick order."""
         for pick, outcome in zip(batch, outcomes, strict=True):
             self._take(pick, outcome)
+        if self.captured and not self.seeds.choose_next(1, self.width)[1]:
+            self._start(self.captured)
         if self.resting:
             self._wake()
 
@@ -188,7 +193,7 @@ class Track:
         nodes = list(self.resting)[:left]
         if nodes:
             return tuple(self._make_late_pick(self.picks + i, node, now) for i, node in enumerate(nodes))
-        if self.seeds.unread and not self.imported:
+        if self.seeds.unread and not self.imported and not self.captured:
             return Stop(StopKind.FAILED, self.seeds.explain_empty())
         if pause is not None:
             return Wait(pause, "only accounts are left that could not be read; they are tried again then")
@@ -215,6 +220,9 @@ class Track:
         if pick.act in (Act.SEARCH, Act.RESOLVE):
             self.seeds.absorb(pick, outcome, self._was_asked)
             return
+        if pick.act == Act.CAPTURED:
+            self._note_captured(pick, outcome)
+            return
         node, missing = pick.node, outcome.missing
         if pick.act in (Act.SEED, Act.IMPORT):
             self._sow(node)
@@ -231,6 +239,9 @@ class Track:
             return
         self.failures.pop(node, None)
         self._restore(node)
+        if self.captured.get(node):  # from now on what was read counts
+            note_evidence(self.graph, node, self.captured[node], 0.0)
+            self.captured[node] = 0.0
         gain = visit(self.graph, node, outcome, pick.since)
         if pick.act == Act.SEED:
             self.seed_relevance += gain
@@ -245,8 +256,21 @@ class Track:
 
     def _sow(self, node: Node) -> None:
         """Make the seeds known, all at once, when the first of them is asked; they share OPIC's cash to start with."""
-        if not self.graph.size:
-            self.graph.start([self.graph.ensure_row(seed) for seed in self.seeds.ready or [node]])
+        self._start(self.seeds.ready or [node])
+
+    def _start(self, nodes: Iterable[Node]) -> None:
+        """Let the crawl begin with these nodes, once."""
+        if not self._sown:
+            self._sown = True
+            self.graph.start([self.graph.ensure_row(node) for node in nodes])
+
+    def _note_captured(self, pick: Pick, outcome: Outcome) -> None:
+        """Learn what is held of the posts of an account: it stays in the frontier, as they are not all of its posts."""
+        if outcome.missing is not None:
+            self._miss(pick, outcome.missing)
+            return
+        note_evidence(self.graph, pick.node, self.captured.get(pick.node, 0.0), outcome.value)
+        self.captured[pick.node] = outcome.value
 
     def _miss(self, pick: Pick, why: Unavailable) -> None:
         """Learn that a node could not be read."""

@@ -136,13 +136,18 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class VisitHistory:
-    """An account of a campaign that tracks; `place` is where it stands now, None where it has no place."""
+    """An account of a campaign that tracks; `place` is where it stands now, None where it has no place.
+
+    `capture` is the capture that the campaign follows: what was held of the account when that brought it is among the
+    visits, with the act `captured`. That is partial evidence, and no visit.
+    """
 
     campaign: str
     account: str
     target: str
     place: RankedAccount | None
     visits: Sequence[Visit]
+    capture: str | None = None
 
 
 def explain_visits(traces: CampaignTraces, campaign: StoredCampaign, user: str) -> VisitHistory:
@@ -165,6 +170,7 @@ def explain_visits(traces: CampaignTraces, campaign: StoredCampaign, user: str) 
         settings.track.target,
         stands,
         [_make_visit(traces, campaign, ask) for ask in traces.read_visits(campaign.id, whom)],
+        settings.seeds.capture,
     )
 
 

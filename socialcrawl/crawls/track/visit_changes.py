@@ -68,6 +68,25 @@ def lose(graph: TrackedGraph, node: Node, *, until: float | None = None, trace: 
     graph.touch((row,))
 
 
+def note_evidence(graph: TrackedGraph, node: Node, before: float, value: float) -> None:
+    """Make `node` known by posts of its own that are held: they count as a link from an account of value `value`.
+
+    That moves the sums over its links, and not its in-degree: nobody links to it. A node that was visited stays as is.
+
+    Args:
+        graph: where it is put.
+        node: whose posts they are.
+        before: the value that was noted last; 0 where none was.
+        value: the value of the posts.
+    """
+    row = graph.ensure_row(node)
+    if graph.state[row] == FRONTIER:
+        graph.lists["n_sum"][row] += value - before
+        graph.lists["e_sum"][row] += value - before
+        graph.lists["relevance"][row] += value * value - before * before
+    graph.touch((row,))
+
+
 def pay(graph: TrackedGraph, row: int) -> None:
     """Pay out the cash of a row to all whom it is known to link to and who are not lost.
 

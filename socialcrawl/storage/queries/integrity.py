@@ -88,7 +88,7 @@ UNLISTED = """
 from post p join (select id from post except {listed}) u on u.id = p.id"""
 CLAIMED = """ where exists (select 1 from request r where r.post_ids is not null and r.arrived_at = p.fetched_at)
 or exists (select 1 from hit h where h.post = p.id
-  and not exists (select 1 from pick i where i.campaign = h.campaign and i.act = 'import')
+  and not exists (select 1 from pick i where i.campaign = h.campaign and i.act in ('import', 'captured'))
   and not exists (select 1 from request r where r.posts > 0 and r.post_ids is null and r.kind <> 'held'))"""
 """Of posts that no request lists, those that are said to have come with one, or that match where nothing came else."""
 

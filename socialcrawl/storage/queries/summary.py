@@ -67,6 +67,14 @@ select substr(coalesce(arrived_at, sent_at), 1, 10), sum(coalesce(new_posts, pos
 from request where campaign = :campaign and coalesce(kind, '') <> 'held' group by 1 order by 1
 """
 
+CAPTURED = """
+select count(*), coalesce(sum(was_read), 0) from (
+  select p.node, max(case when p.act <> 'captured' and o.missing is null then 1 else 0 end) as was_read
+  from pick p join outcome o on o.campaign = p.campaign and o.n = p.n
+  where p.campaign = :campaign and p.act in ('captured', 'seed', 'expand', 'recrawl', 'import')
+  group by p.node
+  having max(case when p.act = 'captured' and coalesce(o.missing, '') <> 'forgotten' then 1 else 0 end) = 1) as brought
+"""
 SETTINGS = "select settings from campaign where id = :campaign"
 LATEST = "select settings from version where campaign = :campaign order by number desc limit 1"
 HELD = "select count(*) from post"
@@ -87,7 +95,8 @@ class Summary:
     post read twice counts twice), `held` those in the database, of all campaigns. `cost` is in mills of a cent by
     the price table, `began` and `ended` are ISO 8601. `reused` counts answers that the database had and that were
     not asked for again, which are in no other count. `billed_posts` has, for each UTC day of our clock, (day, posts
-    billed, dollars for everything); posts where each is billed once a day, else posts read.
+    billed, dollars for everything); posts where each is billed once a day, else posts read. `captured` counts the
+    authors whom a capture brought, `captured_read` those of them that were read since.
     """
 
     name: str
@@ -112,6 +121,8 @@ class Summary:
     reused: int
     billed_posts: list[tuple[str, int, float]]
     on_topic: TopicCounts
+    captured: int = 0
+    captured_read: int = 0
 
     @property
     def relevance(self) -> float:
@@ -185,6 +196,7 @@ def summarize_campaign(connection: Connection, name: str | None = None, most: in
         values = _read_rows(connection, VALUES, number)
         sent, posts, cost, began, ended, reused = _read_rows(connection, TOTALS, number)[0]
         billed = _read_rows(connection, BILLED, number)
+        captured, captured_read = _read_rows(connection, CAPTURED, number)[0]
         began_with = orjson.loads(_read_rows(connection, SETTINGS, number)[0][0])
         source = began_with["source"]
         changed = _read_rows(connection, LATEST, number)
@@ -212,6 +224,8 @@ def summarize_campaign(connection: Connection, name: str | None = None, most: in
             reused=reused,
             billed_posts=[(day, int(new), int(mills) / MILLS_PER_DOLLAR) for day, new, mills in billed],
             on_topic=count_on_topic(connection, number),
+            captured=captured,
+            captured_read=int(captured_read),
         )
 
 

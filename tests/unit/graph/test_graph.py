@@ -194,3 +194,22 @@ def test_a_node_that_turns_out_to_be_an_unknown_one_brings_it_into_the_frontier(
     graph.add(Node(9), 1.0, np.array([0, 3]), np.array([0.0, 0.0]))
     graph.add(Node(3), 1.0, np.array([1, 9, 4]), np.array([1.0, 2.0, 0.0]))  # both names in one go: one link
     assert graph.features(graph.row(Node(1)))[1:5] == (2.0, 3.0, 2.0, 4.5)
+
+
+def test_evidence_is_one_link_of_the_value_of_what_is_held_and_keeps_the_node_in_the_frontier():
+    graph = CrawlGraph()
+    add(graph, 0, 2.0, {1: 1.0, 2: 1.5})
+    graph.note_evidence(Node(2), None, 3.0)
+    graph.note_evidence(Node(7), None, 0.0)
+    before = graph.features(graph.row(Node(7)))
+    assert before == (0.0, 1.0, *[0.0] * 6), "known, at distance 0, and worth nothing yet"
+    assert graph.features(graph.row(Node(2))) == (0.0, 2.0, 5.0, 3.0, 4.5, 3.0, 12.0, 9.0)
+    graph.note_evidence(Node(2), 3.0, 4.0)
+    assert graph.features(graph.row(Node(2))) == (0.0, 2.0, 6.0, 4.0, 5.5, 4.0, 19.0, 16.0), "in place of the last"
+    assert [graph.node(row) for row in graph.frontier()] == [1, 2, 7]
+    add(graph, 2, 1.0, {3: 1.0})
+    assert graph.features(graph.row(Node(3)))[0] == 1.0, "one step from an account to begin with"
+    read = graph.features(graph.row(Node(2)))
+    graph.note_evidence(Node(2), 4.0, 9.0)
+    assert graph.features(graph.row(Node(2))) == read, "it was read: what was held says nothing more"
+    assert graph.value(np.array([graph.row(Node(2))])).tolist() == [1.0]

@@ -27,7 +27,7 @@ NAMES = (
     "bfs", "nh-ne-sum", "nh-e-max", "nh-n-avg", "lnh-sum", "hybrid-sum", "lnh-wide", "opic", "random",
 )  # fmt: skip
 NODES = 14
-ACTS = ("expand", "expand", "expand", "expand", "import", "seed", "resolve", "search")
+ACTS = ("expand", "expand", "expand", "expand", "import", "captured", "seed", "resolve", "search")
 MISSING = (*[None] * 6, "temporary", "temporary", "deleted", "forgotten", "protected", "same-as")
 
 
@@ -92,7 +92,7 @@ def state(by):
     )
     told = [[(a.hex()) for a in graph.features(row)] for row in range(size)]
     line = (by.seeds.queries, by.seeds.unresolved, by.seeds.ready, by.seeds.asked, by.seeds.missing, by.seeds.failures)
-    own = (by.picks, by.taken, by.relevance.hex(), by.seed_relevance.hex(), by.imported, by.failures)
+    own = (by.picks, by.taken, by.relevance.hex(), by.seed_relevance.hex(), by.imported, by.failures, by.captured)
     names = [graph.row(Node(node)) for node in range(NODES) if node < len(graph._next_of)]
     resting = list(by.resting.items())
     everybody = [mind(by, one) for one in by.company.all]
