@@ -52,8 +52,8 @@ imported, their posts are here too, if they still existed when they were fetched
         capture = settings.capture
         if capture.searches and capture.from_ is None:
             raise SettingsError(
-                "Write under [capture] from when posts are to be read, as from = 2026-03-01; or ids = true, to read "
-                "only posts whose ids are imported."
+                "Write under [capture] from when posts are to be read, as from = 2026-03-01. To read only posts whose "
+                "ids are imported, set ids = true."
             )
         if not capture.searches and (capture.until is not None or capture.ongoing):
             raise SettingsError("[capture] has until or ongoing, but no from: add from, or remove them.")

@@ -284,6 +284,7 @@ def test_the_policy_of_x_is_that_of_its_table_of_limits():
         "/2/users/:id/following": Endpoint(quarters(300), quarters(300), 1000, "user", smallest=1),
         "/2/users/:id/tweets": Endpoint(quarters(10_000), quarters(900), 100, "post", smallest=5),
         "/2/users/:id/mentions": Endpoint(quarters(450), quarters(300), 100, "post", smallest=5),
+        "/2/tweets": Endpoint(quarters(3_500), quarters(5_000), 100, "post", smallest=1),
         "/2/tweets/search/recent": Endpoint(quarters(450), quarters(300), 100, "post", smallest=10),
         "/2/tweets/search/all": Endpoint((*quarters(300), Rule(1, 1.0)), (), 500, "post", smallest=10),
         "/2/tweets/counts/recent": Endpoint(quarters(300), (), 1, "count", 0.005),
