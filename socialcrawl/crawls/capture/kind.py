@@ -100,7 +100,7 @@ imported, their posts are here too, if they still existed when they were fetched
 
     def is_endless(self, settings: Settings) -> bool:
         """See `CrawlKind.is_endless`."""
-        return settings.capture.ongoing
+        return settings.capture.ongoing or settings.capture.live
 
     def describe(self, settings: Settings) -> str:
         """See `CrawlKind.describe`."""

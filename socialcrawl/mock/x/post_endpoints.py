@@ -46,5 +46,5 @@ class XPostEndpoints:
         """Return the position of a post that is there at this moment; None where there is none."""
         place = int(np.searchsorted(self._world.ids, min(number, LARGEST)))
         known = place < len(self._world.ids) and int(self._world.ids[place]) == number
-        post = self._changes.moment.place(place) if known else -1
+        post = self._changes.place(place) if known else -1
         return post if post >= 0 else None
