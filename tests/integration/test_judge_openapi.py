@@ -196,7 +196,7 @@ def _refusals(file, kind):
     with serve_in_thread(file, time=Clock().time, limit=2, **tokens) as mock, client_of(mock) as client:
         number = _id(client, "eve")
         yield 400, client.get(f"/2/users/{number}/tweets", params={**words, "max_results": 101})
-        yield 404, client.get("/2/tweets/1", params=words)
+        yield 404, client.get("/2/lists/1", params=words)
         client.get(f"/2/users/{number}/tweets", params=words)
         yield 429, client.get(f"/2/users/{number}/tweets", params=words)
         with client_of(mock, "USER") as user, client_of(mock, "NOBODY") as nobody:

@@ -62,7 +62,7 @@ def import_(
     database: ImportDatabase = None,
     as_json: AsJson = False,
 ) -> None:
-    """Import posts, seeds, datasets or ids of posts.
+    """Import posts, seeds, datasets or ids.
 
     It can import a history that a campaign goes on from, too. A campaign of kind capture fetches the posts of imported
     ids (--as ids).

@@ -434,7 +434,7 @@ def test_every_endpoint_can_have_rules():
     rules = {endpoint: [LimitRule(1, 60.0)] for endpoint in ENDPOINTS}
     paths = (
         *("/2/users/by?usernames=bob", BOB, "/2/users/1", "/2/users?ids=1", "/2/users/1/tweets", "/2/users/1/mentions"),
-        "/2/users/1/following",
+        *("/2/users/1/following", "/2/tweets?ids=1", "/2/tweets/1"),
         *("/2/tweets/search/recent?query=rust", "/2/tweets/search/all?query=rust"),
         *("/2/tweets/counts/recent?query=rust", "/2/tweets/counts/all?query=rust", "/2/usage/tweets"),
         *("/2/compliance/jobs?type=users", "/2/compliance/jobs/1"),
