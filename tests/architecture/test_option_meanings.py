@@ -26,6 +26,7 @@ MEANINGS = {
     "--graph-seed": ("the seed of generated graphs", "^(Of|Seed of) (the )?generated"),
     "--jobs": ("how much is done at the same time", "^Parallel"),
     "--json": ("JSON instead of text", "JSON .*and nothing else"),
+    "--kind": ("a kind of campaign", "^What to"),
     "--keyword": ("a word of the topic", "[Kk]eyword"),
     "--law": ("the law of generated links", "^Of the links"),
     "--limit": ("the maximum number of what is read or written", "[Mm]aximum number of"),

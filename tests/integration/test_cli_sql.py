@@ -277,7 +277,7 @@ def test_rows_are_read_while_they_are_written_and_no_more_than_asked_for(place, 
 
 
 def test_a_wrong_query_is_told_in_one_sentence_on_either_database(place):
-    with pytest.raises(StoreError, match=r"posts.*Tables are: account, campaign, .*top_account"):
+    with pytest.raises(StoreError, match=r"posts.*Tables are: account, account_check, campaign, .*top_account"):
         found(place, "select * from posts")
     with pytest.raises(StoreError, match=r"syntax error.*Fix the query"):
         found(place, "select from where")

@@ -142,7 +142,7 @@ def test_refusals_have_their_own_exceptions_and_a_time_to_come_back(file):
             with pytest.raises(tweepy.BadRequest, match="`granularity` query parameter value"):
                 await client.get_recent_tweets_count("harvest", granularity="week")
             with pytest.raises(tweepy.NotFound, match="404 Not Found"):
-                await client.get_tweet(eve)
+                await client.get_list(1)
             return refused.value
 
     with serve_in_thread(file, time=clock.time, limit={TIMELINE: 1}, tokens=frozenset({"TOKEN"})) as mock:

@@ -263,7 +263,7 @@ def test_bad_tokens_wrong_kinds_caps_and_mistakes_have_their_own_exceptions(file
         with pytest.raises(tweepy.BadRequest, match="`granularity` query parameter value"):
             client.get_recent_tweets_count("harvest", granularity="week")
         with pytest.raises(tweepy.NotFound, match="404 Not Found"):
-            client.get_tweet(eve)
+            client.get_list(1)
     with (
         serve_in_thread(file, credits=0.0) as mock,
         pytest.raises(tweepy.HTTPException, match="402 Payment Required") as poor,

@@ -186,7 +186,7 @@ def test_refusals_are_errors_of_http_with_a_body_that_says_why(file, client_of):
             (401, "Unauthorized", lambda: client_of(mock, bearer_token="OTHER").users.get_by_username("eve")),
             (429, "UsageCapExceeded", lambda: next(client.users.get_posts(eve))),
             (400, "Invalid Request", lambda: next(client.posts.get_counts_recent("harvest", granularity="week"))),
-            (404, "Not Found", lambda: client.posts.get_by_id("1")),
+            (404, "Not Found", lambda: client.lists.get_by_id("1")),
         ):
             with pytest.raises(requests.HTTPError, match=f"{status} Client Error") as refused:
                 ask()

@@ -40,7 +40,7 @@ class CaptureSection(Section):
     latest: Span = Field(default="1h", description="... and at most: as long as about a page of them takes")
     live: bool = Field(
         default=USUAL.live,
-        description="Bluesky: also read new posts from Jetstream as they appear, without an end; what it cannot "
+        description="Bluesky and Mastodon: also read new posts from a stream, without an end; what the stream cannot "
         "replay is searched",
     )
     segment: Span = Field(default="20s", description="live: how much of the stream is stored together, at most")

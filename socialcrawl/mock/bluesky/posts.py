@@ -46,6 +46,6 @@ class PostEndpoint:
             return None
         place = int(np.searchsorted(self._world.ids, number))
         known = place < len(self._world.ids) and int(self._world.ids[place]) == number
-        post = self._changes.moment.place(place) if known else -1
+        post = self._changes.place(place) if known else -1
         there = post >= 0 and int(self._world.author[post]) == row and self._world.references.retweeted_id[post] < 0
         return post if there else None

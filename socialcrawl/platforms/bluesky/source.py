@@ -125,12 +125,8 @@ class BlueskySource:
         self.activity, self.opt_outs, self.ahead = activity, opt_outs, ahead
         self._care = {} if opt_outs else {"opt_outs": "no"}
         self.policy, self.queries = policy, tuple(queries)
-        self.pages_per_user, self.search_pages, self.follows, self.follow = (
-            pages_per_user,
-            search_pages,
-            follows,
-            follow,
-        )
+        self.pages_per_user, self.search_pages = pages_per_user, search_pages
+        self.follows, self.follow = follows, follow
         self.since = {} if begin is None else {"since": _format_stamp(floor(begin))}
         self.until = {} if end is None else {"until": _format_stamp(ceil(end))}
 

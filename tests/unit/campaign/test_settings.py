@@ -272,6 +272,15 @@ def test_any_toml_is_accepted_or_refused_with_a_sentence(given):
     assert told.startswith(FILE)
 
 
+JOBS = (
+    "/2/compliance/jobs",
+    "/2/compliance/jobs?create",
+    "/2/compliance/jobs/:id",
+    "/2/compliance/jobs/:id?upload",
+    "/2/compliance/jobs/:id?download",
+)
+
+
 def test_the_policy_of_x_is_that_of_its_table_of_limits():
     table = load_policy("x")
 
@@ -290,6 +299,7 @@ def test_the_policy_of_x_is_that_of_its_table_of_limits():
         "/2/tweets/counts/recent": Endpoint(quarters(300), (), 1, "count", 0.005),
         "/2/tweets/counts/all": Endpoint(quarters(300), (), 1, "count", 0.010),
         "/2/usage/tweets": Endpoint(quarters(50), (), 1, "usage"),
+        **dict.fromkeys(JOBS, Endpoint(quarters(150), (), 1, "job")),
     }
     assert dict(table.prices) == {"post": 0.005, "user": 0.010}
     assert table.base_url == "https://api.x.com"
