@@ -97,12 +97,11 @@ def describe(found: CaptureReport) -> Iterator[str]:
 
 
 def _describe_stream(stream: StreamCoverage) -> Iterator[str]:
-    parts = pluralize(stream.segments, "part")
+    parts, posts = pluralize(stream.segments, "part"), pluralize(stream.posts, "matching post")
     if not stream.complete:
-        yield f"Stream: connected, and nothing came yet ({parts})."
+        yield f"Stream: {posts} so far, in {parts}."
         return
     begin, end = stream.complete[0].partition("/")[0], stream.complete[-1].partition("/")[2]
-    posts = pluralize(stream.posts, "matching post")
     yield f"Stream: {posts} from {_format_time(begin)} to {_format_time(end)} UTC, in {parts}."
     if holes := len(stream.complete) - 1:
         yield (

@@ -3,10 +3,8 @@
 import os
 import re
 import signal
-import sqlite3
 import sys
 import time
-from contextlib import closing
 from random import Random
 
 import pytest
@@ -14,6 +12,8 @@ from archive_captures import MANY, reported, stamp, write_small_pages
 from bluesky_mock import START, Row, town
 from commands import socialcrawl
 from killed_campaigns import DONE, Reaper, nursery
+from postgres import a_place
+from stores import opened
 from stream_clients import rows_of, streaming
 
 from socialcrawl.campaign.build import build
@@ -23,6 +23,8 @@ from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Act, StopKind
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.render.live_screen import CampaignView
+from socialcrawl.storage.database.address import PostgresAddress
+from socialcrawl.storage.schema.tables import metadata
 
 N = 120
 ROWS = rows_of(N)
@@ -78,7 +80,7 @@ def capturing(url, place, *, platform="bluesky", capture=None, source=None, craw
     return {
         "name": "campaign",
         "kind": "capture",
-        "database": str(place),
+        "database": place.url if isinstance(place, PostgresAddress) else str(place),
         "topic": {"keywords": ["#rust"] if platform == "mastodon" else ["rust"]},
         "capture": {"from": stamp(START), "live": True, "segment": "1s", "parts": 2, **(capture or {})},
         "crawl": {"refresh_rate": 2, **(crawl or {})},
@@ -102,9 +104,13 @@ def follow(streamed, place, *, begun=BEGUN, step=100.0, deeds=None, most=16, **g
     return view
 
 
+def read(place, query):
+    with opened(place) as connection, connection.begin():
+        return [tuple(row) for row in connection.exec_driver_sql(query)]
+
+
 def stored(place):
-    with closing(sqlite3.connect(place)) as connection:
-        return sorted(text for (text,) in connection.execute("select text from post"))
+    return sorted(text for (text,) in read(place, "select text from post"))
 
 
 def find_number(streamed, text):
@@ -164,32 +170,34 @@ def test_connections_that_break_and_events_that_come_again_or_in_disorder_lose_n
     assert len(reported(tmp_path / "a.db")["stream"]["complete"]) == 1
 
 
-def test_what_was_deleted_is_gone_from_every_table_with_the_next_segment(tmp_path):
-    place = tmp_path / "a.db"
+def find_everywhere(place, keys):
+    """Those of some texts that any row of any table holds."""
+    with opened(place) as connection, connection.begin():
+        rows = [
+            str(tuple(row)) for name in metadata.tables for row in connection.exec_driver_sql(f"select * from {name}")
+        ]
+    return {key for key in keys if any(key in row for row in rows)}
+
+
+def test_what_was_deleted_is_gone_from_every_table_with_the_next_segment(database):
     gone = [row for row in ROWS if "rust" in row.text and row.author == "author3" and row.at < BEGUN][:2]
-    found = []
+    texts, found = [row.text for row in gone], []
 
-    def look():
-        with closing(sqlite3.connect(place)) as connection:
-            found.extend(
-                connection.execute("select id from post where text = ?", [row.text]).fetchone() for row in gone
-            )
+    def look(place):
+        found.extend(read(place, f"select id from post where text in ('{texts[0]}', '{texts[1]}')"))
 
-    with streaming(ROWS, begin=BEGUN) as streamed:
-        rules = [{"kind": "delete", "post": find_number(streamed, row.text)} for row in gone]
-        follow(streamed, place, deeds={5: look, 6: lambda: streamed.fail(*rules)})
-    assert stored(place) == sorted(set(matching()) - {row.text for row in gone})
-    assert len(found) == 2
-    assert all(found)
-    with closing(sqlite3.connect(place)) as connection:
-        dump = "\n".join(connection.iterdump())
-        tombstones = connection.execute("select kind, why, count(*) from tombstone group by 1, 2").fetchall()
-    for (key,), row in zip(found, gone, strict=True):
-        assert key not in dump
-        assert row.text not in dump
-    assert tombstones == [("post", "compliance:deleted", 2)]
-    child = socialcrawl("verify", place, "--json")
-    assert child.returncode == 0, child.stdout + child.stderr
+    with a_place(database) as place, streaming(ROWS, begin=BEGUN) as streamed:
+        rules = [{"kind": "delete", "post": find_number(streamed, text)} for text in texts]
+        follow(streamed, place, deeds={5: lambda: look(place), 6: lambda: streamed.fail(*rules)})
+        assert stored(place) == sorted(set(matching()) - set(texts))
+        assert len(found) == 2
+        assert find_everywhere(place, [*texts, *(key for (key,) in found)]) == set()
+        assert read(place, "select kind, why, count(*) from tombstone group by 1, 2") == [
+            ("post", "compliance:deleted", 2)
+        ]
+        assert [why for (why,) in read(place, "select why from epoch order by number")][1:] == ["forget,running"]
+        child = socialcrawl("verify", place.url if database == "postgres" else place, "--json")
+        assert child.returncode == 0, child.stdout + child.stderr
 
 
 def test_a_stream_that_replays_nothing_is_filled_by_search_and_other_posts_are_left_alone(tmp_path, monkeypatch):
@@ -247,7 +255,6 @@ def test_a_live_capture_killed_at_random_moments_has_every_post_once(tmp_path):
         assert kill_until_over(made, reaper, Random(5), given, 12) >= 4
     assert (tmp_path / "err").read_text() == ""
     assert stored(place) == matching(rows)
-    with closing(sqlite3.connect(place)) as connection:
-        assert connection.execute("select count(*), count(distinct id) from post").fetchone() == (50, 50)
+    assert read(place, "select count(*), count(distinct id) from post") == [(50, 50)]
     child = socialcrawl("verify", place)
     assert "Everything that can be checked agrees." in child.stdout, child.stdout + child.stderr

@@ -60,10 +60,15 @@ class LedgerChanges:
 
 
 class MatchCounts:
-    """The occurrences of a campaign's topic in posts, by id; those of a campaign are read at once."""
+    """The occurrences of a campaign's topic in posts, by id.
 
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
+    Args:
+        connection: the database, in a transaction.
+        few: whether those of few pages are wanted; else those of a campaign are read at once.
+    """
+
+    def __init__(self, connection: Connection, *, few: bool = False) -> None:
+        self.connection, self.few = connection, few
         self._of: dict[int, dict[str, int]] = {}
 
     def read_campaign(self, campaign: int) -> Mapping[str, int]:
@@ -73,15 +78,23 @@ class MatchCounts:
             self._of = {campaign: {row.post: row.occurrences for row in self.connection.execute(wanted)}}
         return self._of[campaign]
 
+    def read_page(self, campaign: int, page: StoredPage) -> Mapping[str, int]:
+        """Return the occurrences in the posts of a page, at least."""
+        if not self.few:
+            return self.read_campaign(campaign)
+        wanted = select(hit.c.post, hit.c.occurrences).where(hit.c.campaign == campaign)
+        return {row.post: row.occurrences for row in select_by_keys(self.connection, wanted, hit.c.post, page.ids)}
+
 
 def scan_ledger(connection: Connection, gone: ErasureTargets) -> LedgerChanges:
     """Return what of the ledger changes, read once in order of campaigns; nothing is written.
 
     Where posts alone go, only the picks that read one of them are looked at.
     """
-    found, hits, linked = LedgerChanges(), MatchCounts(connection), read_link_weighers(connection)
+    few = not (gone.nodes or gone.names or gone.ids)
+    found, hits, linked = LedgerChanges(), MatchCounts(connection, few=few), read_link_weighers(connection)
     origins, last = _read_origins(connection), _find_last_answers(connection)
-    for row in _read_rows(connection) if gone.nodes or gone.names or gone.ids else _read_rows_of_posts(connection):
+    for row in _read_rows_of_posts(connection) if few else _read_rows(connection):
         came = origins.get(row.digest) if row.kind == ReplyKind.HELD else parse_page(row)
         if row.kind in USEFUL and last.get((row.campaign, row.n, row.part), row.id) == row.id:
             _add_page(found.read, row, came, gone, hits, linking=linked[row.campaign])
@@ -189,7 +202,7 @@ def _add_page(
     if page is None:
         mine.unknown = True
     else:
-        mine.add(page, gone, hits.read_campaign(row.campaign), linking, row.part)
+        mine.add(page, gone, hits.read_page(row.campaign, page), linking, row.part)
 
 
 def _clean_row(
@@ -291,7 +304,7 @@ def _clean_answer(
         return None  # it can be made again of what is left
     count = Recount(first=read.left.first)
     linking.add(
-        count, page._replace(follows=()), hits.read_campaign(row.campaign), row.part
+        count, page._replace(follows=()), hits.read_page(row.campaign, page), row.part
     )  # the reading adds those itself
     new = replace(
         old, posts=count.posts, hits=count.hits, targets=[*count.targets], target_hits=[*count.targets.values()]
