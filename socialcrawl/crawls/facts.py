@@ -71,6 +71,7 @@ REFRESH = KindFacts(
     idle=("topic", "seeds"),
     why_idle=", whose accounts `socialcrawl import` brings",
     fixed=("refresh.active", "refresh.protected", "refresh.redirects", "refresh.soft"),
+    unused=("seeds.capture",),
 )
 SAMPLE = KindFacts(
     "sample",
@@ -79,6 +80,7 @@ SAMPLE = KindFacts(
     ("focus", "walkers", "consistency", "mutual", "inward"),
     files=("tree", "labels", "wider_labels"),
     fixed=("sample", "topic"),
+    unused=("seeds.capture",),
 )
 CAPTURE = KindFacts(
     "capture",
@@ -87,7 +89,6 @@ CAPTURE = KindFacts(
     ("from", "until", "order", "parts", "pages"),
     idle=("seeds",),
     why_idle=", which reads posts and begins with no accounts",
-    topical=True,
     fixed=(
         "topic",
         "capture.from",

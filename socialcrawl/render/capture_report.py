@@ -54,6 +54,11 @@ def _describe_ids(found: HydrationReport) -> Iterator[str]:
     asked = found.stored + gone
     if found.share is not None:
         yield f"Share that is gone: {100 * found.share:.1f}% of the {asked:,} posts asked for (all of them: no sample)."
+    elif asked and found.held and not found.left:
+        yield (
+            f"Share that is gone: not known, because {found.held:,} posts were stored before and not asked for again. "
+            f"Of the other {asked:,}, {gone:,} are gone."
+        )
     elif found.left:
         yield (
             f"Share that is gone: not known yet. {found.left:,} ids are left, which are asked for in the order of the "
@@ -97,7 +102,7 @@ def describe(found: CaptureReport) -> Iterator[str]:
 
 
 def _describe_stream(stream: StreamCoverage) -> Iterator[str]:
-    parts, posts = pluralize(stream.segments, "part"), pluralize(stream.posts, "matching post")
+    parts, posts = pluralize(stream.segments, "segment"), pluralize(stream.posts, "matching post")
     if not stream.complete:
         yield f"Stream: {posts} so far, in {parts}."
         return
@@ -112,7 +117,7 @@ def _describe_stream(stream: StreamCoverage) -> Iterator[str]:
 
 def describe_days(found: CaptureReport) -> str:
     """Return that a chart of days lacks posts, where the capture is not complete; "" where it is."""
-    if found.share >= 1.0:
+    if found.share >= 1.0 or not found.queries:
         return ""
     return "Not all of the time is read: the days that are not complete are counted too low."
 

@@ -107,7 +107,7 @@ def _describe_methods(facts: CollectionFacts, found: Summary, version: str) -> I
     if kind.dataset:  # the accounts of an old dataset are tested, not read
         yield f"{pluralize(found.sent, 'request was', 'requests were')} sent{cost}."
     elif counts.captured:
-        yield f"The search was read with {pluralize(found.sent, 'request')}{cost}."
+        yield f"The posts were read with {pluralize(found.sent, 'request')}{cost}."
     else:
         yield f"The posts of {read} were read with {pluralize(found.sent, 'request')}{cost}."
     if counts.posts:

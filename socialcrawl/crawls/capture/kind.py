@@ -32,7 +32,7 @@ class CaptureKind(CrawlKind):
 
     facts = CAPTURE
     matter = "every post that matches the topic"
-    does = "which reads every post that the platform's search finds, slice by slice of time, or posts by their ids"
+    does = "which reads every post that searches or a stream show, slice by slice of time, or posts by their ids"
     unasked = "a capture reads posts, not accounts. The view topic_post lists posts of this account, if any were found"
     drawn = """\
 Posts are those that the platform's search returned for the queries, in the spans of time that are complete. Searches
@@ -141,6 +141,8 @@ imported, their posts are here too, if they still existed when they were fetched
             rows.append(("stream", f"read until {format_time(crawl.live.place.at)[:19]}Z, {crawl.live.posts:,} posts"))
         if crawl.failed:
             rows.append(("failed", pluralize(len(crawl.failed), "slice")))
+        if crawl.live.place is not None and not crawl.pending:
+            complete = f"stream until {format_time(crawl.live.place.at)[11:19]}"
         if not crawl.queries:
             return Progress("groups of ids read", f"asked {crawl.ids.asked:,}", f"left {left}", rows)
         return Progress("slices read", complete, f"left {left}", rows)

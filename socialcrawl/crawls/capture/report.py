@@ -81,8 +81,9 @@ class HydrationReport:
         left: ids that are still to be asked for.
         failed: ids for which no usable answer came, however often they were tried; a part of `left`.
         forgotten: ids whose posts were forgotten.
-        share: of the ids that were asked for, the part whose posts are gone, 0 to 1; None: some are left, or none were
-            asked for. Ids are asked for in the order of the files, so a part of them is no random sample.
+        share: of all ids, the part whose posts are gone, 0 to 1; None: some are left, or were not asked for as their
+            posts were stored before. Ids are asked for in the order of the files, so a part of them is no random
+            sample.
     """
 
     ids: int
@@ -166,7 +167,7 @@ def report_ids(states: Mapping[str, int], failed: int) -> HydrationReport | None
     forgotten = states.get(Reason.FORGOTTEN, 0)
     gone = {name: number for name, number in states.items() if name not in (STORED, HELD, WANTED, Reason.FORGOTTEN)}
     asked = stored + sum(gone.values())
-    share = sum(gone.values()) / asked if asked and not left else None
+    share = sum(gone.values()) / asked if asked and not left and not held else None
     return HydrationReport(asked + held + left, stored, held, gone, left, min(failed, left), forgotten, share)
 
 

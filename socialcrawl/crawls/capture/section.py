@@ -85,6 +85,12 @@ class CaptureSection(Section):
         if self.live and (self.ongoing or self.until is not None):
             other = "ongoing = true searches for new posts instead" if self.ongoing else "until names an end"
             raise ValueError(f"live = true reads new posts from the stream without an end, and {other}: remove one")
+        if self.live and self.from_ is None:
+            raise ValueError("live = true reads a stream from a date on: write from too, or remove live")
+        if self.stream is not None and not self.live:
+            raise ValueError(
+                "stream names the server of live = true, which is not set: write live = true, or remove stream"
+            )
         if self.stream is not None and not self.stream.startswith(("wss://", "ws://", "https://", "http://")):
             raise ValueError("stream is the address of a server: write wss:// before its name")
         if parse_seconds(self.soonest) > parse_seconds(self.latest):
