@@ -313,7 +313,7 @@ class CampaignRunner:
         campaign = self._open_campaign()
         ends = schedule.find_end(self._began)
         self.clock.ends = min(inf if ends is None else ends, self.upkeep.due)
-        self._become(RUNNING, "it fetches accounts")
+        self._become(RUNNING, "it sends requests")
         campaign.claim_windows()
         known = {"folded": self._folded, "counted": self._counted}
         reason = run(campaign.parts, size=campaign.together, patience=PATIENCE, **known)

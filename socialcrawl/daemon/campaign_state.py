@@ -16,7 +16,7 @@ from socialcrawl.storage.database.disk_space import UNKNOWN, DatabaseSpace
 RUNNING, WAITING, RESTING, PAUSED, DONE = "running", "waiting", "resting", "paused", "done"
 STOPPED, BROKEN, ELSEWHERE, STALLED, DOWN = "stopped", "broken", "elsewhere", "stalled", "down"
 STATES = {
-    RUNNING: "it fetches accounts now",
+    RUNNING: "it sends requests now",
     WAITING: "a window, a pause after a failure or its share of a token is waited for",
     RESTING: "its schedule says when it goes on",
     PAUSED: "a person paused it, or a command with `--pause` until it is done",

@@ -199,8 +199,6 @@ class StreamReader:
         if through is not None and not run.has(most, through):
             error = run.error or ConnectionError(f"the server was silent for {PATIENCE:.0f} s")
             return explain_error(error, self.now())
-        if through is not None and run.begin is not None and run.begin > place.at:
-            return Reply(ReplyKind.INVALID, self.now(), why="the server does not replay this part of the stream")
         events = run.list_events(most, through)
         end = through or run.find_end(events)
         if run.error is not None and end == place:

@@ -34,18 +34,17 @@ def open_socket(
         OSError: there is no such server, or it does not answer.
     """
     proxy: Literal[True] | None = None if is_loopback(address) else True
-    opening = connect(
-        address,
-        compression=None,
-        max_size=LONGEST,
-        open_timeout=timeout,
-        close_timeout=CLOSING,
-        user_agent_header=name_agent(contact),
-        additional_headers=dict(headers or {}),
-        proxy=proxy,
-    )
     try:
-        with opening as socket:
+        with connect(
+            address,
+            compression=None,
+            max_size=LONGEST,
+            open_timeout=timeout,
+            close_timeout=CLOSING,
+            user_agent_header=name_agent(contact),
+            additional_headers=dict(headers or {}),
+            proxy=proxy,
+        ) as socket:
             yield socket
     except InvalidStatus as error:
         raise _explain_status(error) from error

@@ -218,6 +218,31 @@ def test_a_stream_that_replays_nothing_is_filled_by_search_and_other_posts_are_l
     assert view.acts.count(Act.SLICE) > 2, "spans that the stream did not replay are searched"
 
 
+@VERSIONS
+def test_an_account_that_was_deleted_is_erased_with_its_posts(version, tmp_path):
+    with streaming(ROWS, begin=BEGUN) as streamed:
+        capture = {"stream": streamed.url + version} if version else {}
+        rule = {"kind": "delete", "account": "author3"}
+        follow(streamed, tmp_path / "a.db", capture=capture, deeds={6: lambda: streamed.fail(rule)})
+    left = [row for row in ROWS if row.author != "author3"]
+    assert stored(tmp_path / "a.db") == matching(left)
+    assert read(tmp_path / "a.db", "select why, count(*) from tombstone where kind = 'user' group by 1") == [
+        ("compliance:deleted", 1)
+    ]
+
+
+def test_a_place_that_the_server_does_not_know_any_more_is_searched(tmp_path):
+    place, later = tmp_path / "a.db", ROWS[-1].at - 200
+    with streaming(ROWS, begin=BEGUN) as streamed:
+        follow(streamed, place, most=6, step=20.0)
+    with streaming(ROWS, begin=later, replay=60.0, jetstream_offset=7_000_000) as streamed:
+        follow(streamed, place, begun=later, step=60.0, most=24)
+    assert stored(place) == matching()
+    told = reported(place)
+    assert len(told["stream"]["complete"]) == 2
+    assert len(told["queries"][0]["complete"]) == 1, "what the stream did not replay was searched"
+
+
 def near_now(n):
     """Posts before and after this moment, of which every third matches: a stream replays them at once."""
     begin = int(time.time()) - 400

@@ -155,7 +155,8 @@ class XComplianceJobs:
         posted, fate = float(self._world.created_at[place]), self._changes.find_fate(int(self._world.author[place]))
         if fate != HERE:
             return REASONS[fate], posted
-        return None if self._changes.visible[place] else ("deleted", posted)
+        shown = self._changes.visible[place] and not self._changes.is_deleted(place)
+        return None if shown else ("deleted", posted)
 
     def _judge_account(self, key: int) -> tuple[str, float | None] | None:
         row = self._world.accounts.by_id.get(key)

@@ -25,6 +25,7 @@ FIRST, SECOND = "/subscribe", "/xrpc/network.bsky.jetstream.subscribeEvents"
 POST = "app.bsky.feed.post"
 KEPT = 36 * 3_600.0  # seconds for which version 1 replays; it begins with the oldest that it has, and does not say so
 SLACK = 300.0  # seconds less than that, as clocks differ
+GAP = 60.0  # seconds without any post on Bluesky that mean that the server has left some out of its replay
 SAME = 5.0  # seconds that the times of events may be out of order
 QUIET = 60.0  # seconds without an event after which the connection is made anew: all of Bluesky is never that quiet
 
@@ -40,7 +41,7 @@ class JetstreamConnection:
         socket: the connection.
         matches: whether a post is kept, as a view of it.
         first: whether it speaks version 1.
-        late: whether it begins later than was asked for: with its first event.
+        asked: where it is to begin; None: it begins later than that, with its first event.
         expected: the place of the first event, if that is known.
     """
 
@@ -50,10 +51,10 @@ class JetstreamConnection:
         matches: Callable[[Json], bool],
         *,
         first: bool,
-        late: bool = False,
+        asked: Place | None = None,
         expected: Place | None = None,
     ) -> None:
-        self.socket, self.matches, self.late, self.expected = socket, matches, late, expected
+        self.socket, self.matches, self.asked, self.expected = socket, matches, asked, expected
         self._read = _read_first if first else _read_second
         self._begin: Place | None = None
 
@@ -78,7 +79,8 @@ class JetstreamConnection:
                 begun = True
                 if self.expected is not None and not _is_same(self.expected, event.place):
                     raise LostPlaceError("the server does not know the place where the stream is to go on")
-                self._begin = event.place if self.late else None
+                late = self.asked is None or event.place.at > self.asked.at + GAP
+                self._begin = event.place if late else None
             yield event
 
     def _receive(self) -> bytes:
@@ -162,7 +164,9 @@ def make_connect(
 
             socket, begun, late = _open(connect, known, now(), first=first)
             exact = begun.cursor and not first and not late
-            connection = JetstreamConnection(socket, matches, first=first, late=late, expected=begun if exact else None)
+            connection = JetstreamConnection(
+                socket, matches, first=first, asked=None if late else place, expected=begun if exact else None
+            )
             try:
                 yield connection
             except LostPlaceError:
@@ -219,7 +223,8 @@ def _read_second(event: Json) -> tuple[Place, str, str, Json]:
     if at is None:
         raise ValueError("an event without a time")
     kind = str(payload["$type"]).rpartition("#")[2]
-    return Place(at.timestamp(), str(int(payload["seq"]))), kind, _expect_did(payload["did"]), payload
+    told = payload["account"] if kind == "account" else payload
+    return Place(at.timestamp(), str(int(payload["seq"]))), kind, _expect_did(payload["did"]), told
 
 
 def _expect_did(value: Any) -> str:
