@@ -8,7 +8,7 @@ from socialcrawl.engine.model import FINDING, Act, Outcome, Stop, StopKind, Wait
 from socialcrawl.engine.protocols import Batch, Columnar, Columns, Crawl, History, skip_known
 from socialcrawl.text.wording import pluralize
 
-FREE = (*FINDING, Act.RESOLVE, Act.IMPORT, Act.CAPTURED)
+FREE = (*FINDING, Act.RESOLVE, Act.IMPORT, Act.CAPTURED, Act.HYDRATE)
 """Acts that read no account: they find accounts, or the answer is known already."""
 
 

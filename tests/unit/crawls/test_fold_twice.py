@@ -99,7 +99,7 @@ def test_a_budget_of_nodes_that_folds_twice_counts_each_node_once(made, kind):
     history = history_of(made)
     if (lived := sensible("bfs", history)) is None:
         return
-    free = sum(pick.act in ("search", "resolve", "import") for batch, _ in history for pick in batch)
+    free = sum(pick.act in ("search", "resolve", "import", "captured") for batch, _ in history for pick in batch)
     folded = NodeLimit(crawl("bfs"), 1000)
     with history_in(kind, history) as told:
         for _ in range(2):
