@@ -103,6 +103,9 @@ def describe(found: CaptureReport) -> Iterator[str]:
 
 def _describe_stream(stream: StreamCoverage) -> Iterator[str]:
     parts, posts = pluralize(stream.segments, "segment"), pluralize(stream.posts, "matching post")
+    if not stream.segments:
+        yield "Stream: nothing of it was read yet."
+        return
     if not stream.complete:
         yield f"Stream: {posts} so far, in {parts}."
         return

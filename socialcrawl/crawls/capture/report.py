@@ -206,7 +206,7 @@ def estimate_total(crawl: Capture) -> VolumeEstimate | None:
 
 def _read_stream(crawl: Capture) -> StreamCoverage | None:
     live = crawl.live
-    if not live.segments:
+    if not crawl.rules.live and not live.segments:
         return None
     return StreamCoverage([write_span(*span) for span in live.spans], live.posts, live.segments)
 
