@@ -35,9 +35,9 @@ class CaptureKind(CrawlKind):
     does = "which reads every post that searches or a stream show, slice by slice of time, or posts by their ids"
     unasked = "a capture reads posts, not accounts. The view topic_post lists posts of this account, if any were found"
     drawn = """\
-Posts are those that the platform's search returned for the queries, in the spans of time that are complete. Searches
-leave out what the platform does not index, such as deleted posts and posts of protected accounts. Where ids were
-imported, their posts are here too, if they still existed when they were fetched."""
+Posts are those that the platform's search returned for the queries, or its stream showed, in the spans of time that are
+complete. Searches leave out what the platform does not index, such as deleted posts and posts of protected accounts.
+Where ids were imported, their posts are here too, if they still existed when they were fetched."""
     features = COLUMNS
     hydrates = True
     reuses = False  # which slice comes next may depend on the time of the request before
