@@ -2,6 +2,7 @@
 
 import re
 import threading
+import time
 
 import atproto
 import pytest
@@ -57,6 +58,14 @@ def test_the_jetstream_client_of_atproto_receives_the_posts_of_the_file_and_resu
     assert len(replies) == sum(row.answers is not None for row in ROWS)
 
 
+def wait_until(come):
+    """Wait until something has come, at most PATIENCE seconds."""
+    end = time.monotonic() + PATIENCE
+    while not come():
+        assert time.monotonic() < end, "nothing came"
+        time.sleep(0.01)
+
+
 class Listener(StreamListener):
     """What Mastodon.py receives: the texts of posts, and the ids of deleted ones, to the last post of the file."""
 
@@ -82,9 +91,9 @@ def test_mastodon_py_receives_a_hashtag_from_the_place_that_the_instance_names()
         assert client.stream_healthy()
         listener = Listener()
         handle = client.stream_hashtag("rust", listener, run_async=True)
+        wait_until(lambda: listener.heartbeats)  # which come once the instance streams: before, posts would be missed
         streamed.move(START + 35.0)
-        while not listener.texts:
-            listener.is_over.wait(0.01)
+        wait_until(lambda: listener.texts)
         tagged = client.timeline_hashtag("rust")
         [number] = _find(streamed, "note 0 about rust")
         streamed.fail({"kind": "delete", "post": number})
