@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from socialcrawl.engine.model import format_time, parse_time
 
+SAME = 1e-5  # seconds: more than is lost as a time is written
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -21,6 +23,10 @@ class Place:
     def number(self) -> int:
         """The number of the event: those of one connection rise."""
         return int(self.cursor.rpartition(":")[2]) if self.cursor else -1
+
+    def is_same(self, other: "Place") -> bool:
+        """Return whether two places are one, also where one of them was written and parsed: to the microsecond."""
+        return self.cursor == other.cursor and abs(self.at - other.at) < SAME
 
     def __str__(self) -> str:
         return f"{format_time(self.at)} {self.cursor}".rstrip()

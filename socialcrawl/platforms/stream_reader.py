@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from time import monotonic
 from typing import Any, Protocol
 
@@ -201,12 +202,12 @@ class StreamReader:
             return explain_error(error, self.now())
         events = run.list_events(most, through)
         end = through or run.find_end(events)
-        if run.error is not None and end == place:
+        if run.error is not None and end.is_same(place):
             return explain_error(run.error, self.now())
         deleted = {event.deleted for event in events if event.deleted}
         posts = {self.name_post(event.post): event.post for event in events if event.post is not None}
         begin = place.at if run.begin is None else max(place.at, run.begin)
-        run.cut = Place(max(begin, end.at), end.cursor)
+        run.cut, run.taken = Place(max(begin, end.at), end.cursor), len(events)
         return Segment(
             begin,
             run.cut,
@@ -226,7 +227,8 @@ class _Run:
         self.held: deque[StreamEvent] = deque()
         self.posts = self.size = 0
         self.seen = place  # how far the stream is
-        self.cut = place  # where the segment ended that was asked for last
+        self.cut = place  # where the segment ended that was asked for last ...
+        self.taken = 0  # ... and how many events it had: some servers number an event lower than the one before
         self.error: Exception | None = None
         self.stopped = self.begun = False
         self.asked_at = monotonic()
@@ -251,12 +253,14 @@ class _Run:
 
     def go_on_from(self, place: Place) -> bool:
         """Return whether all that came after a place is held, or will come; what came before it is dropped."""
-        if self.stopped or place not in (self.place, self.cut) or (self.error is not None and place == self.seen):
+        if self.stopped or not (place.is_same(self.place) or place.is_same(self.cut)):
             return False
-        if place != self.place:
-            while self.held and self.held[0].place.number <= place.number:
+        if self.error is not None and place.is_same(self.seen):
+            return False
+        if not place.is_same(self.place):
+            for _ in range(self.taken):
                 self._drop(self.held.popleft())
-            self.place, self.begin = place, None
+            self.place, self.begin, self.taken = place, None, 0
         return True
 
     def note(self, event: StreamEvent) -> None:
@@ -286,6 +290,8 @@ class _Run:
 
     def list_events(self, most: int, through: Place | None) -> list[StreamEvent]:
         """Return the events of a segment."""
+        if through is not None and through.is_same(self.cut):
+            return list(islice(self.held, self.taken))
         if through is not None:
             return [event for event in self.held if event.place.number <= through.number]
         events: list[StreamEvent] = []

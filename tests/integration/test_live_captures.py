@@ -29,6 +29,8 @@ from socialcrawl.storage.schema.tables import metadata
 N = 120
 ROWS = rows_of(N)
 BEGUN = START + 400
+TAGGED = [row for row in ROWS if re.search(r"#rust\b", row.text)]
+FOREVER = 200  # batches: no run needs so many
 TOKEN_ENV = "SC_TEST_TOKEN"
 PLENTY = dict.fromkeys(("limit", "bluesky_limit", "mastodon_limit", "paged_limit"), 10**6)
 
@@ -48,19 +50,15 @@ class MovedTime:
 
 
 class Moving(CampaignView):
-    """Lets the file's time pass after each batch, does what a test wants, and ends the run after the last batch."""
+    """Lets the file's time pass after each batch, and does what a test wants.
 
-    def __init__(self, streamed, time, clock, *, step, deeds, most):
+    The run ends after `most` batches, or once the file is over and the database has what is `expected` of it.
+    """
+
+    def __init__(self, streamed, time, clock, *, step, deeds, most, expected):
         super().__init__()
-        self.streamed, self.time, self.clock, self.step, self.deeds, self.most = (
-            streamed,
-            time,
-            clock,
-            step,
-            deeds,
-            most,
-        )
-        self.batches, self.acts = 0, []
+        self.streamed, self.time, self.clock, self.step, self.deeds = streamed, time, clock, step, deeds
+        self.most, self.expected, self.batches, self.acts, self.crawl = most, expected, 0, [], None
 
     def learned(self, batch, outcomes):
         self.batches += 1
@@ -68,9 +66,12 @@ class Moving(CampaignView):
         if (deed := self.deeds.get(self.batches)) is not None:
             deed()
         self.time.at += self.step
-        self.streamed.move(min(self.time.at, ROWS[-1].at + 1))
-        if self.batches >= self.most:
+        self.streamed.move(min(int(self.time.at), ROWS[-1].at + 1))
+        if self.batches >= self.most or (self.batches > max(self.deeds, default=0) and self.is_over()):
             self.clock.interrupt()
+
+    def is_over(self):
+        return self.time.at > ROWS[-1].at and not self.crawl.pending and self.expected()
 
 
 def capturing(url, place, *, platform="bluesky", capture=None, source=None, crawl=None):
@@ -89,12 +90,19 @@ def capturing(url, place, *, platform="bluesky", capture=None, source=None, craw
     }
 
 
-def follow(streamed, place, *, begun=BEGUN, step=100.0, deeds=None, most=16, **given):
-    """Run a live capture while the file's time passes; return what it did."""
-    moved = MovedTime(begun)
+def follow(streamed, place, *, begun=BEGUN, step=100.0, deeds=None, most=None, expected=None, **given):
+    """Run a live capture while the file's time passes; return what it did.
+
+    `expected` says whether the database has all, by default all posts that match; a run ends after FOREVER batches.
+    """
+    moved = MovedTime(begun + 0.123_456_7)  # clocks tell less than a microsecond, and databases do not
     clock = InterruptibleClock(moved)
-    view = Moving(streamed, moved, clock, step=step, deeds=deeds or {}, most=most)
+    expected = expected or (lambda: stored(place) == matching())
+    view = Moving(
+        streamed, moved, clock, step=step, deeds=deeds or {}, most=FOREVER if most is None else most, expected=expected
+    )
     campaign = build(check_settings(capturing(streamed.url, place, **given), "test"), view, clock=clock)
+    view.crawl = campaign.crawl
     try:
         reason = run(campaign.parts, size=campaign.together)
         campaign.parts.pool.shutdown()
@@ -164,7 +172,6 @@ def test_connections_that_break_and_events_that_come_again_or_in_disorder_lose_n
             tmp_path / "a.db",
             capture={"stream": streamed.url + version} if version else {},
             deeds={3: lambda: streamed.fail(*rules)},
-            most=24,
         )
     assert stored(tmp_path / "a.db") == matching()
     assert len(reported(tmp_path / "a.db")["stream"]["complete"]) == 1
@@ -188,7 +195,9 @@ def test_what_was_deleted_is_gone_from_every_table_with_the_next_segment(databas
 
     with a_place(database) as place, streaming(ROWS, begin=BEGUN) as streamed:
         rules = [{"kind": "delete", "post": find_number(streamed, text)} for text in texts]
-        follow(streamed, place, deeds={5: lambda: look(place), 6: lambda: streamed.fail(*rules)})
+        left = sorted(set(matching()) - set(texts))
+        deeds = {5: lambda: look(place), 6: lambda: streamed.fail(*rules)}
+        follow(streamed, place, deeds=deeds, expected=lambda: stored(place) == left)
         assert stored(place) == sorted(set(matching()) - set(texts))
         assert len(found) == 2
         assert find_everywhere(place, [*texts, *(key for (key,) in found)]) == set()
@@ -211,10 +220,9 @@ def test_a_stream_that_replays_nothing_is_filled_by_search_and_other_posts_are_l
             tmp_path / "a.db",
             platform="mastodon",
             deeds={3: lambda: streamed.fail({"kind": "drop", "every": 3})},
-            most=40,
+            expected=lambda: stored(tmp_path / "a.db") == matching(TAGGED),
         )
-    tagged = [row for row in ROWS if re.search(r"#rust\b", row.text)]
-    assert stored(tmp_path / "a.db") == matching(tagged)
+    assert stored(tmp_path / "a.db") == matching(TAGGED)
     assert view.acts.count(Act.SLICE) > 2, "spans that the stream did not replay are searched"
 
 
@@ -223,9 +231,15 @@ def test_an_account_that_was_deleted_is_erased_with_its_posts(version, tmp_path)
     with streaming(ROWS, begin=BEGUN) as streamed:
         capture = {"stream": streamed.url + version} if version else {}
         rule = {"kind": "delete", "account": "author3"}
-        follow(streamed, tmp_path / "a.db", capture=capture, deeds={6: lambda: streamed.fail(rule)})
-    left = [row for row in ROWS if row.author != "author3"]
-    assert stored(tmp_path / "a.db") == matching(left)
+        left = matching([row for row in ROWS if row.author != "author3"])
+        follow(
+            streamed,
+            tmp_path / "a.db",
+            capture=capture,
+            deeds={6: lambda: streamed.fail(rule)},
+            expected=lambda: stored(tmp_path / "a.db") == left,
+        )
+    assert stored(tmp_path / "a.db") == left
     assert read(tmp_path / "a.db", "select why, count(*) from tombstone where kind = 'user' group by 1") == [
         ("compliance:deleted", 1)
     ]
@@ -236,11 +250,20 @@ def test_a_place_that_the_server_does_not_know_any_more_is_searched(tmp_path):
     with streaming(ROWS, begin=BEGUN) as streamed:
         follow(streamed, place, most=6, step=20.0)
     with streaming(ROWS, begin=later, replay=60.0, jetstream_offset=7_000_000) as streamed:
-        follow(streamed, place, begun=later, step=60.0, most=24)
+        follow(streamed, place, begun=later, step=60.0)
     assert stored(place) == matching()
     told = reported(place)
     assert len(told["stream"]["complete"]) == 2
     assert len(told["queries"][0]["complete"]) == 1, "what the stream did not replay was searched"
+
+
+def test_segments_of_a_stream_that_replays_nothing_are_of_one_connection(tmp_path, monkeypatch):
+    monkeypatch.setitem(os.environ, TOKEN_ENV, "t")
+    place = tmp_path / "a.db"
+    with streaming(ROWS, begin=BEGUN) as streamed:
+        follow(streamed, place, platform="mastodon", expected=lambda: stored(place) == matching(TAGGED))
+    assert len(reported(place)["stream"]["complete"]) == 1
+    assert reported(place)["stream"]["posts"] > 10
 
 
 def near_now(n):

@@ -20,13 +20,13 @@ class Scripted:
         self.replays, self.events, self.asked = replays, [], []
         self.lock = threading.Condition()
         self.error = self.refusal = None
-        self.epoch = 0
+        self.epoch, self.fraction = 0, 0.0
 
     def post(self, *names, deleted="", account=""):
         with self.lock:
             for name in names or [None]:
                 number = len(self.events) + 1
-                self.events.append((number, 100.0 + number, name, deleted, account))
+                self.events.append((number, 100.0 + number + self.fraction, name, deleted, account))
             self.lock.notify_all()
 
     def drop(self):
@@ -98,6 +98,20 @@ def test_segments_follow_each_other_on_one_connection(server, reader):
     assert (first.posts, second.posts) == (["a", "b"], ["c"])
     assert (first.begin, second.begin) == (100.0, first.end.at)
     assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("replays", [True, False])
+def test_places_that_were_stored_and_parsed_are_those_of_the_connection(replays, server, reader):
+    server.replays = replays
+    server.fraction = 0.123_456_789_1
+    reader.read(START, seconds=0.0, most=1)
+    place = START
+    for name in ("a", "b", "c"):
+        server.post(name)
+        segment = read(reader, place, 1)
+        assert segment.posts == [name]
+        place = parse_place(str(segment.end))
+    assert len(server.asked) == 1, "each segment by a connection of its own would leave a hole"
 
 
 def test_a_segment_can_be_read_again_until_the_next_one_is_asked_for(server, reader):
@@ -182,6 +196,15 @@ def test_a_server_that_refuses_the_stream_says_so(server, reader):
     server.refusal = None
     server.post("a")
     assert read(reader, START, 1).posts == ["a"], "it is tried again by the next request"
+
+
+def test_an_event_that_is_numbered_lower_than_the_one_before_is_not_lost(server, reader):
+    server.post("a", "b")
+    first = read(reader, START, 2)
+    with server.lock:
+        server.events.append((1, 101.0, "late", "", ""))
+        server.lock.notify_all()
+    assert read(reader, first.end, 1).posts == ["late"]
 
 
 def test_a_full_reader_stops_reading_and_loses_nothing(server):
