@@ -94,7 +94,7 @@ def test_the_page_of_a_capture_shows_its_spans_and_says_that_days_are_not_comple
     listed = Counter(state for state, *_ in rows_of[1:])
     assert listed == {"complete": min(6, len(query["complete"])), "not read yet": min(6, len(query["left"]))}
     said = shown.sections["methods"]
-    assert "The search was read with" in said
+    assert "The posts were read with" in said
     assert not [words for words in ("relevance of an account", "accounts were read", "newest posts") if words in said]
 
 
