@@ -1,9 +1,22 @@
-"""What came of a part of a live stream, whatever the platform. Pure."""
+"""How a part of a live stream is asked for, and what came of it, whatever the platform. Pure."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from socialcrawl.engine.model import Outcome, Pick, Reason, Reply, ReplyKind
+from socialcrawl.engine.stream_places import parse_turn
 from socialcrawl.platforms.node_reading import Reading
+
+
+def make_live_parameters(pick: Pick, size: int) -> Mapping[str, str]:
+    """Return the parameters of the request for a part of a stream, as `StreamReader.answer` reads them.
+
+    Args:
+        pick: of act `live`.
+        size: posts after which the part ends.
+    """
+    turn = parse_turn(pick.since)
+    return {"after": str(turn.place), "seconds": f"{turn.seconds:g}", "limit": str(size)}
 
 
 def make_live_outcome(pick: Pick, reply: Reply) -> Outcome:

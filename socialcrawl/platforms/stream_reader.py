@@ -10,15 +10,15 @@ asked stops reading when its room is full, or after IDLE seconds, and goes on fr
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from time import monotonic
 from typing import Any, Protocol
 
-from socialcrawl.engine.model import Reply, ReplyKind
-from socialcrawl.engine.stream_places import Place
+from socialcrawl.engine.model import Page, Reply, ReplyKind
+from socialcrawl.engine.stream_places import Place, StreamPart, parse_place
 from socialcrawl.system.secret import redact
 
 ROOM = 20_000  # events that a reader holds at most ...
@@ -138,6 +138,25 @@ class StreamReader:
                 run = self._start(place)
             self._wait(run, seconds, most, through)
             return self._take(run, place, most, through)
+
+    def answer(self, asked: Mapping[str, str], parse: Callable[[list[Any]], Page]) -> Reply:
+        """Return the reply to a request for a part of the stream; its cursor is that part.
+
+        Args:
+            asked: the parameters, see `live_reading.make_live_parameters`; `through` where the part is read again, of
+                which the first reply told the deletions.
+            parse: makes a page of posts.
+        """
+        through = parse_place(asked["through"]) if "through" in asked else None
+        found = self.read(
+            parse_place(asked["after"]), seconds=float(asked["seconds"]), most=int(asked["limit"]), through=through
+        )
+        if isinstance(found, Reply):
+            return found
+        page = parse(found.posts)
+        if through is None:
+            page = replace(page, deleted=found.deleted, deleted_accounts=found.accounts)
+        return Reply(ReplyKind.OK, self.now(), rows=page, cursor=str(StreamPart(found.begin, found.end)))
 
     def hurry(self) -> None:
         """Have whoever waits for a segment get what there is."""

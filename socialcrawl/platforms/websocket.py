@@ -17,6 +17,12 @@ CLOSING = 1.0  # seconds for a server to agree that the connection is closed
 REFUSALS = (401, 403)
 
 
+def complete_address(address: str, path: str) -> str:
+    """Return the address of a WebSocket, of that of its server, which may have the path or be written with http."""
+    base = address.rstrip("/").removesuffix(path)
+    return (base.replace("http", "ws", 1) if base.startswith("http") else base) + path
+
+
 @contextmanager
 def open_socket(
     address: str, timeout: float, contact: str, headers: Mapping[str, str] | None = None

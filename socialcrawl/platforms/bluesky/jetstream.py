@@ -5,7 +5,7 @@ Facts: bluesky-social/jetstream, lexicons/network/bluesky/jetstream/subscribeEve
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -16,7 +16,7 @@ from socialcrawl.engine.model import format_time
 from socialcrawl.engine.stream_places import Place
 from socialcrawl.platforms.json_reader import parse_moment
 from socialcrawl.platforms.stream_reader import StreamEvent, StreamRefusedError
-from socialcrawl.platforms.websocket import open_socket, receive
+from socialcrawl.platforms.websocket import complete_address, open_socket, receive
 
 Json = Mapping[str, Any]
 
@@ -56,12 +56,7 @@ class JetstreamConnection:
     ) -> None:
         self.socket, self.matches, self.asked, self.expected = socket, matches, asked, expected
         self._read = _read_first if first else _read_second
-        self._begin: Place | None = None
-
-    @property
-    def begin(self) -> Place | None:
-        """See `stream_reader.StreamConnection.begin`."""
-        return self._begin
+        self.begin: Place | None = None
 
     def __iter__(self) -> Iterator[StreamEvent]:
         """See `stream_reader.StreamConnection`.
@@ -80,7 +75,7 @@ class JetstreamConnection:
                 if self.expected is not None and not _is_same(self.expected, event.place):
                     raise LostPlaceError("the server does not know the place where the stream is to go on")
                 late = self.asked is None or event.place.at > self.asked.at + GAP
-                self._begin = event.place if late else None
+                self.begin = event.place if late else None
             yield event
 
     def _receive(self) -> bytes:
@@ -138,7 +133,7 @@ def name_post(view: Json) -> str:
 
 def make_connect(
     address: str, matches: Callable[[Json], bool], now: Callable[[], float], timeout: float, contact: str
-) -> "Callable[[Place], Any]":
+) -> Callable[[Place], AbstractContextManager[JetstreamConnection]]:
     """Return what connects to Jetstream.
 
     Args:
@@ -149,9 +144,7 @@ def make_connect(
         contact: whom the operator of the server may write to.
     """
     first = urlsplit(address).path.rstrip("/") == FIRST
-    base = f"{address.removesuffix('/').removesuffix(FIRST)}{FIRST if first else SECOND}"
-    base = base.replace("http", "ws", 1) if base.startswith("http") else base
-
+    base = complete_address(address, FIRST if first else SECOND)
     lost = set[str]()  # cursors that the server does not know
 
     @contextmanager

@@ -27,7 +27,7 @@ from socialcrawl.engine.model import (
 )
 from socialcrawl.engine.positions import parse_positions
 from socialcrawl.engine.protocols import Batch, Conversation
-from socialcrawl.engine.stream_places import parse_part, parse_turn
+from socialcrawl.engine.stream_places import parse_part
 from socialcrawl.engine.time_spans import parse_span
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.platforms.bluesky.entities import make_search_parameters, make_search_v2_parameters
@@ -36,7 +36,7 @@ from socialcrawl.platforms.bluesky.opt_outs import EACH, LOOK_UP, look_up_accoun
 from socialcrawl.platforms.bluesky.parse import format_stamp
 from socialcrawl.platforms.bluesky.post_mentions import is_did, is_handle
 from socialcrawl.platforms.hydration import FindIds, Ids, PostIdError, PostLookUp, find_none, read_ids
-from socialcrawl.platforms.live_reading import make_live_outcome
+from socialcrawl.platforms.live_reading import make_live_outcome, make_live_parameters
 from socialcrawl.platforms.look_ups import explain_missing, list_mentioners, look_up
 from socialcrawl.platforms.node_reading import Reading
 from socialcrawl.platforms.slice_pages import SlicePages, join_marks
@@ -195,8 +195,8 @@ class BlueskySource:
         return {pick.n: (yield from read_slice(pick, self.slices.pages, ask, read))}
 
     def _read_stream(self, pick: Pick) -> Conversation:
-        turn, size = parse_turn(pick.since), self.policy.get_endpoint(STREAM).page
-        asked = {"after": str(turn.place), "seconds": f"{turn.seconds:g}", "limit": str(size)}
+        size = self.policy.get_endpoint(STREAM).page
+        asked = make_live_parameters(pick, size)
         request = Request((pick.n, 1), STREAM, asked, size, self.policy.compute_most(STREAM, size))
         return {pick.n: make_live_outcome(pick, (yield from self._read_page(request)))}
 

@@ -7,7 +7,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from socialcrawl.engine.model import Grant, Page, Reason, Reply, ReplyKind, Request, SoughtPost, Who
-from socialcrawl.engine.stream_places import StreamPart, parse_place
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.platforms.bluesky import classify, parse
 from socialcrawl.platforms.bluesky.entities import EVERYTHING
@@ -90,7 +89,8 @@ class BlueskyWire:
     def send(self, grant: Grant) -> Reply:
         """Return the reply to one request; see `protocols.Wire.send`."""
         if grant.request.endpoint == STREAM:
-            return self._read_stream(grant.request.params)
+            asked = grant.request.params
+            return self.reader.answer(asked, lambda posts: self._parse_search(asked, {"posts": posts}))
         reply, body = self.ask(grant)
         return self._read(grant.request, reply, body) if reply.kind in (ReplyKind.OK, ReplyKind.MISSING) else reply
 
@@ -124,19 +124,6 @@ class BlueskyWire:
 
     def _matches(self, view: Json) -> bool:
         return any(parse.parse_search({"posts": [view]}, self.hits).hits)
-
-    def _read_stream(self, asked: Mapping[str, str]) -> Reply:
-        """Return a part of the stream, or why it cannot be read."""
-        through = parse_place(asked["through"]) if "through" in asked else None
-        found = self.reader.read(
-            parse_place(asked["after"]), seconds=float(asked["seconds"]), most=int(asked["limit"]), through=through
-        )
-        if isinstance(found, Reply):
-            return found
-        page = self._parse_search(asked, {"posts": found.posts})
-        if through is None:  # else the first request for this part has told them
-            page = replace(page, deleted=found.deleted, deleted_accounts=found.accounts)
-        return Reply(ReplyKind.OK, self.now(), rows=page, cursor=str(StreamPart(found.begin, found.end)))
 
     def _classify(self, request: Request, came: HttpAnswer, body: Any, *, signed: bool) -> Reply:
         known, date = classify.parse_limits(came.headers), parse_date(came.headers)

@@ -19,12 +19,11 @@ from socialcrawl.engine.model import (
     format_time,
 )
 from socialcrawl.engine.protocols import Batch, Conversation
-from socialcrawl.engine.stream_places import parse_turn
 from socialcrawl.engine.time_spans import parse_span
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.graph.relevance import fold
 from socialcrawl.platforms.hydration import FindIds, Ids, PostIdError, find_none, read_ids
-from socialcrawl.platforms.live_reading import make_live_outcome
+from socialcrawl.platforms.live_reading import make_live_outcome, make_live_parameters
 from socialcrawl.platforms.marks import Snowflakes
 from socialcrawl.platforms.mastodon import account_names
 from socialcrawl.platforms.mastodon.entities import ENTITIES
@@ -190,10 +189,10 @@ class MastodonSource:
         return {pick.n: outcome}
 
     def _read_stream(self, pick: Pick) -> Conversation:
-        turn, endpoint = parse_turn(pick.since), self.home + STREAM
-        size, tags = self.policy.get_endpoint(endpoint).page, [find_hashtag(query) for query in self.queries]
-        asked = {"after": str(turn.place), "seconds": f"{turn.seconds:g}", "limit": str(size), "tags": ",".join(tags)}
-        return {pick.n: make_live_outcome(pick, (yield Request((pick.n, 1), endpoint, {**asked, **self._care}, size)))}
+        endpoint, tags = self.home + STREAM, ",".join(map(find_hashtag, self.queries))
+        size = self.policy.get_endpoint(endpoint).page
+        asked = {**make_live_parameters(pick, size), "tags": tags, **self._care}
+        return {pick.n: make_live_outcome(pick, (yield Request((pick.n, 1), endpoint, asked, size)))}
 
     def _hydrate(self, pick: Pick) -> Conversation:
         def read(part: int, ids: Ids) -> Generator[Request, Reply, Reply]:

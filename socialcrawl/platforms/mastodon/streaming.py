@@ -5,8 +5,8 @@ It needs a token, and replays nothing. Facts: documentation of Mastodon, methods
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from itertools import count
-from urllib.parse import urlsplit
 
 import orjson
 from websockets.sync.client import ClientConnection
@@ -16,7 +16,7 @@ from socialcrawl.engine.stream_places import Place
 from socialcrawl.platforms.json_reader import Json
 from socialcrawl.platforms.mastodon.parse import find_uri, is_open
 from socialcrawl.platforms.stream_reader import StreamEvent, StreamRefusedError
-from socialcrawl.platforms.websocket import open_socket, receive
+from socialcrawl.platforms.websocket import complete_address, open_socket, receive
 
 PATH = "/api/v1/streaming"
 QUIET = 10.0  # seconds without an event after which the server is asked whether it is still there
@@ -26,18 +26,39 @@ KNOWN = 100_000  # posts whose numbers on the instance are remembered, so that t
 _epochs = count(1)
 
 
+@dataclass(frozen=True, slots=True)
+class StreamingTerms:
+    """What is read of an instance's streaming, and by whom.
+
+    Attributes:
+        tags: the hashtags, without their sign.
+        token: of a user of the instance.
+        check: raises TypeError or ValueError for a status that is none of Mastodon's.
+        now: the clock, Unix seconds: events have no time of their own.
+        timeout: seconds to wait for a connection.
+        contact: whom the operator of the instance may write to.
+    """
+
+    tags: Sequence[str]
+    token: str = field(repr=False)
+    check: Callable[[Json], object]
+    now: Callable[[], float]
+    timeout: float
+    contact: str
+
+
 class StreamingConnection:
     """A connection to the streaming of an instance.
 
     Args:
         socket: the connection, on which the streams were asked for.
-        now: the clock: events have no time of their own.
+        terms: what is read.
         epoch: what tells the connection from others.
     """
 
-    def __init__(self, socket: ClientConnection, now: Callable[[], float], epoch: str) -> None:
-        self.socket, self.now, self.epoch = socket, now, epoch
-        self.begin: Place | None = Place(now(), f"{epoch}:0")
+    def __init__(self, socket: ClientConnection, terms: StreamingTerms, epoch: str) -> None:
+        self.socket, self.now, self.check, self.epoch = socket, terms.now, terms.check, epoch
+        self.begin: Place | None = Place(self.now(), f"{epoch}:0")
         self._numbers = count(1)
         self._known: dict[str, str] = {}
 
@@ -86,6 +107,7 @@ class StreamingConnection:
         uri, number = find_uri(status), status.get("id")
         if not is_open(status):
             return StreamEvent(place)
+        self.check(status)
         if isinstance(number, str):
             self._known[number] = uri
             if len(self._known) > KNOWN:
@@ -93,30 +115,22 @@ class StreamingConnection:
         return StreamEvent(place, post=status, size=size)
 
 
-def make_connect(
-    address: str, tags: Sequence[str], token: str, now: Callable[[], float], *, timeout: float, contact: str
-) -> Callable[[Place], AbstractContextManager[StreamingConnection]]:
+def make_connect(address: str, terms: StreamingTerms) -> Callable[[Place], AbstractContextManager[StreamingConnection]]:
     """Return what connects to the streaming of an instance.
 
     Args:
         address: scheme and host of the instance, or of its streaming server.
-        tags: the hashtags, without their sign.
-        token: of a user of the instance.
-        now: the clock, Unix seconds.
-        timeout: seconds to wait for the connection.
-        contact: whom the operator of the instance may write to.
+        terms: what is read, by whom.
     """
-    base = address.rstrip("/")
-    base = base.replace("http", "ws", 1) if base.startswith("http") else base
-    base = base if urlsplit(base).path == PATH else base + PATH
+    base = complete_address(address, PATH)
 
     @contextmanager
     def connecting(place: Place) -> Iterator[StreamingConnection]:
         del place  # nothing is replayed
-        headers = {"Authorization": f"Bearer {token}"}
-        with open_socket(base, timeout, contact, headers) as socket:
-            for tag in tags:
+        headers = {"Authorization": f"Bearer {terms.token}"}
+        with open_socket(base, terms.timeout, terms.contact, headers) as socket:
+            for tag in terms.tags:
                 socket.send(orjson.dumps({"type": "subscribe", "stream": "hashtag", "tag": tag}).decode())
-            yield StreamingConnection(socket, now, f"{now():.3f}-{next(_epochs)}")
+            yield StreamingConnection(socket, terms, f"{terms.now():.3f}-{next(_epochs)}")
 
     return connecting

@@ -1,19 +1,17 @@
 """The wire to Mastodon's instances. It sends, parses and classifies; it never raises and never waits."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
 from socialcrawl.engine.model import Grant, Page, Reason, Reply, ReplyKind, Request, SoughtPost, Who
-from socialcrawl.engine.stream_places import StreamPart, parse_place
 from socialcrawl.engine.time_spans import parse_span
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.platforms.headers import parse_date, parse_pause
 from socialcrawl.platforms.http_client import HttpAnswer, HttpClient, bound_memory
-from socialcrawl.platforms.json_reader import Json, decode_json, name_empty, parse_unix_time
+from socialcrawl.platforms.json_reader import decode_json, name_empty, parse_unix_time
 from socialcrawl.platforms.mastodon import account_names, classify
 from socialcrawl.platforms.mastodon.instance_rules import read_about
 from socialcrawl.platforms.mastodon.parse import (
@@ -34,7 +32,7 @@ from socialcrawl.platforms.mastodon.source import (
     STATUSES,
     STREAM,
 )
-from socialcrawl.platforms.mastodon.streaming import make_connect
+from socialcrawl.platforms.mastodon.streaming import StreamingTerms, make_connect
 from socialcrawl.platforms.server_info import InstanceRules
 from socialcrawl.platforms.stream_reader import StreamReader
 from socialcrawl.platforms.unreachable_hosts import HostReachability
@@ -96,7 +94,7 @@ class MastodonWire:
         self._itself = urlsplit(base).hostname == self.home  # then its address names it, with the port
         self.http, self._network = HttpClient(base, now, timeout, contact, deadline), HostReachability(now)
         self.stream, self.timeout, self.contact = stream or self.base, timeout, contact
-        self._readers: dict[str, StreamReader] = {}
+        self._reader: StreamReader | None = None
         for token in self.tokens.values():
             conceal(token)
 
@@ -127,29 +125,24 @@ class MastodonWire:
 
     def hurry(self) -> None:
         """See `protocols.Hurried`."""
-        for reader in list(self._readers.values()):
-            reader.hurry()
+        if self._reader is not None:
+            self._reader.hurry()
 
     def close(self) -> None:
         """Let go of the connections."""
         self.http.close()
-        for reader in self._readers.values():
-            reader.close()
+        if self._reader is not None:
+            self._reader.close()
 
     def _read_stream(self, grant: Grant) -> Reply:
         """Return a part of the stream, or why it cannot be read."""
         asked = grant.request.params
-        if (reader := self._readers.get(asked["tags"])) is None:
-            token = self.tokens.get(grant.credential, "")
-            tags = asked["tags"].split(",")
-            connecting = make_connect(self.stream, tags, token, self.now, timeout=self.timeout, contact=self.contact)
-            reader = self._readers[asked["tags"]] = StreamReader(connecting, find_uri, self.now)
-        found = reader.read(parse_place(asked["after"]), seconds=float(asked["seconds"]), most=int(asked["limit"]))
-        if isinstance(found, Reply):
-            return found
-        parser = PageParser(self.home, self.hits, self.keep, asked.get("opt_outs") != "no")
-        page = replace(_parse_each(parser, found.posts), deleted=found.deleted)
-        return Reply(ReplyKind.OK, self.now(), rows=page, cursor=str(StreamPart(found.begin, found.end)))
+        parse = PageParser(self.home, self.hits, self.keep, asked.get("opt_outs") != "no").parse_found
+        if self._reader is None:
+            tags, token = asked["tags"].split(","), self.tokens.get(grant.credential, "")
+            doing = StreamingTerms(tags, token, lambda status: parse([status]), self.now, self.timeout, self.contact)
+            self._reader = StreamReader(make_connect(self.stream, doing), find_uri, self.now)
+        return self._reader.answer(asked, parse)
 
     def _explain_unanswered(self, request: Request, came: Reply, host: str) -> Reply:
         if came.kind in (ReplyKind.INVALID, ReplyKind.MISSING):  # missing: its address is of our own neighbourhood
@@ -246,19 +239,6 @@ class MastodonWire:
 
 
 DELETED = {Reason.UNKNOWN: Reason.DELETED}
-
-
-def _parse_each(parser: PageParser, statuses: Sequence[Json]) -> Page:
-    """Return the posts of a stream as a page; those that are none of Mastodon's are left out."""
-    try:
-        return parser.parse_found(statuses)
-    except (AttributeError, KeyError, TypeError, ValueError):
-        readable = []
-        for status in statuses:
-            with suppress(AttributeError, KeyError, TypeError, ValueError):
-                parser.parse_found([status])
-                readable.append(status)
-        return parser.parse_found(readable)
 
 
 def _split_endpoint(endpoint: str) -> tuple[str, str]:
