@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from socialcrawl.campaign.captured_seeds import CaptureFollower, find_capture
+from socialcrawl.campaign.captured_seeds import CaptureFollower, CaptureSource, find_capture
 from socialcrawl.campaign.credentials import CampaignAccess, open_access
 from socialcrawl.campaign.guarded_wire import GuardedWire
 from socialcrawl.campaign.plan import THREADS, Plan, make_plan
@@ -195,7 +195,7 @@ def build(
         planner = _make_planner(plan, allowed, member)
         wire = make_wire(plan, allowed, clock.now)
         undo.callback(wire.close)
-        store, lease = _open_store(plan, allowed, clock.now(), change=change)
+        store, lease, followed = _open_store(plan, allowed, clock.now(), change=change)
         undo.pop_all()
     _introduce(member, plan, allowed, store)
     store.note = allowed.make_recorder(member.ledger, planner.window_sets.find_longest_window() + LAG)
@@ -207,19 +207,20 @@ def build(
     together = settings.crawl.together
     pool = (process.pool if process else ThreadPoolExecutor)(min(THREADS, together or THREADS))
     watcher = _attend(watcher, plan.kind, crawl, store, clock.now)
-    parts = Parts(_bound_crawl(crawl, settings, process, store), source, store, wire, planner, clock, pool, watcher)
+    bounded = _bound_crawl(crawl, settings, process, followed, store)
+    parts = Parts(bounded, source, store, wire, planner, clock, pool, watcher)
     windows = plan.policy, allowed.credentials, plan.timeline
     pace: Callable[[], int] = (lambda: together) if together else Pace(store, seeds, *windows)
     return OpenCampaign(settings, plan, parts, crawl, planner, clock, store, lease, allowed, pace, wire, member)
 
 
-def _bound_crawl(crawl: Crawling, settings: Settings, process: ProcessContext | None, store: SqlStore) -> Crawl:
+def _bound_crawl(
+    crawl: Crawling, settings: Settings, process: ProcessContext | None, followed: CaptureSource | None, store: SqlStore
+) -> Crawl:
     """Return the crawl within its budget of accounts and the room on its disk; one that follows a capture waits."""
-    most, followed = settings.budget.max_nodes, find_capture(store.connection, settings)
-    crawling: Crawl = crawl
-    if followed is not None:
-        crawling = CaptureFollower(crawl, followed, store.connection, settings.crawl.steps)
-    bounded = crawling if most is None else NodeLimit(crawling, most)
+    most = settings.budget.max_nodes
+    waiting = crawl if followed is None else CaptureFollower(crawl, followed, store.connection, settings.crawl.steps)
+    bounded = waiting if most is None else NodeLimit(waiting, most)
     return DiskSpaceGuard(bounded, find_reserved_space(settings, process))
 
 
@@ -319,8 +320,13 @@ def begin_or_change(connection: Opened, plan: Plan, now: float, *, change: bool)
     )
 
 
-def _open_store(plan: Plan, allowed: CampaignAccess, now: float, *, change: bool) -> tuple[SqlStore, Lease]:
-    """Return the campaign's store, and the right to run it; both are let go again if it cannot be gone on with."""
+def _open_store(
+    plan: Plan, allowed: CampaignAccess, now: float, *, change: bool
+) -> tuple[SqlStore, Lease, CaptureSource | None]:
+    """Return the campaign's store, the right to run it, and the capture that it follows.
+
+    The first two are let go again if it cannot be gone on with.
+    """
     settings = plan.settings
     with ExitStack() as undo:
         connection = connect(settings.database, durable=plan.billed)
@@ -349,4 +355,4 @@ def _open_store(plan: Plan, allowed: CampaignAccess, now: float, *, change: bool
     if followed is not None:
         capture = followed.name, followed.id
         store.captured = CapturedAuthors(connection, number, source.platform, capture, plan.topic.hits)
-    return store, lease
+    return store, lease, followed

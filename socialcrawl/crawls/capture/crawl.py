@@ -33,6 +33,7 @@ from socialcrawl.crawls.node_limit import stop_at_limit
 from socialcrawl.crawls.seeds import TRIES, Seeds
 from socialcrawl.engine.model import (
     ID_LIST,
+    STEPS,
     Act,
     Node,
     Outcome,
@@ -183,22 +184,21 @@ class Capture:
         """Learn what was read, in pick order."""
         for pick, outcome in zip(batch, outcomes, strict=True):
             self.picks = pick.n + 1
-            if pick.act in (Act.SLICE, Act.LIVE):
-                self._begin(pick)
+            if pick.act in STEPS:
                 self.taken += 1
                 self.relevance += outcome.posts
             if pick.act == Act.SLICE:
+                self._begin(pick)
                 self.live.note_slice()
                 self._take(pick, outcome)
             elif pick.act == Act.LIVE:
+                self._begin(pick)
                 self._take_live(pick, outcome)
             elif pick.act == Act.COUNT and self.counted is not None:
                 self._take_counts(self.counted, pick, outcome)
             elif pick.act == Act.IMPORT:
                 self.ids.add(pick.since, int(outcome.mark))
             elif pick.act == Act.HYDRATE:
-                self.taken += 1
-                self.relevance += outcome.posts
                 self.ids.take(pick.since, outcome)
 
     def fold(self, history: History) -> None:

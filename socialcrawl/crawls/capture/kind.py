@@ -55,8 +55,8 @@ Where ids were imported, their posts are here too, if they still existed when th
                 "Write under [capture] from when posts are to be read, as from = 2026-03-01. To read only posts whose "
                 "ids are imported, set ids = true."
             )
-        if not capture.searches and (capture.until is not None or capture.ongoing):
-            raise SettingsError("[capture] has until or ongoing, but no from: add from, or remove them.")
+        if not capture.searches and (capture.until is not None or capture.is_endless):
+            raise SettingsError("[capture] has until, ongoing or live, but no from: add from, or remove them.")
         if settings.topic.from_ or settings.topic.until:
             raise SettingsError("[topic] has a span of time: write from and until under [capture] instead.")
 
@@ -100,7 +100,7 @@ Where ids were imported, their posts are here too, if they still existed when th
 
     def is_endless(self, settings: Settings) -> bool:
         """See `CrawlKind.is_endless`."""
-        return settings.capture.ongoing or settings.capture.live
+        return settings.capture.is_endless
 
     def describe(self, settings: Settings) -> str:
         """See `CrawlKind.describe`."""
@@ -108,7 +108,7 @@ Where ids were imported, their posts are here too, if they still existed when th
         if not capture.searches:
             return "the posts of all imported ids"
         until = f"until {capture.until}" if capture.until else "until now"
-        then = ", then new posts as they appear" if capture.ongoing or capture.live else ""
+        then = ", then new posts as they appear" if capture.is_endless else ""
         return f"all matching posts from {capture.from_} {until}{then}"
 
     def count(self, settings: Settings, platform: Platform) -> Mapping[str, Any]:
@@ -120,7 +120,7 @@ Where ids were imported, their posts are here too, if they still existed when th
         return {
             "captures": True,
             "parts": self.plan_slices(settings).counted or parts,
-            "endless": capture.ongoing or capture.live,
+            "endless": capture.is_endless,
             "steps": 0,
             "most_found": 0,
             "usernames": 0,
@@ -157,7 +157,7 @@ Where ids were imported, their posts are here too, if they still existed when th
     def find_counted_span(self, settings: Settings, began: float | None, now: float) -> CountedSpan:
         """See `CrawlKind.find_counted_span`: the span that is read; what is ongoing is counted until now."""
         capture, rules = settings.capture, settings.capture.make_rules()
-        until = now if began is None or capture.ongoing or capture.live else min(began, now)
+        until = now if began is None or capture.is_endless else min(began, now)
         return CountedSpan(rules.begin, rules.find_end(until), now, capture.archive)
 
     def explain_estimate(self, settings: Settings, quote: "Quote", steps: float) -> Iterator[str]:
@@ -171,12 +171,12 @@ Where ids were imported, their posts are here too, if they still existed when th
             )
             if len(quote.typical.matches or ()) > 1:
                 yield "A post that matches several queries is counted for each of them."
-            if settings.capture.ongoing or settings.capture.live:
+            if settings.capture.is_endless:
                 yield "The probable numbers are those of the posts until now: new posts come on top."
 
     def limit_quote(self, settings: Settings) -> str:
         """See `CrawlKind.limit_quote`."""
-        if settings.capture.ongoing or settings.capture.live:
+        if settings.capture.is_endless:
             which = "ongoing" if settings.capture.ongoing else "live"
             return f"A capture with {which} = true has no end: the budget is what stops it."
         return "The budget bounds what a capture can cost."

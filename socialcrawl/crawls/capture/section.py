@@ -85,8 +85,6 @@ class CaptureSection(Section):
         if self.live and (self.ongoing or self.until is not None):
             other = "ongoing = true searches for new posts instead" if self.ongoing else "until names an end"
             raise ValueError(f"live = true reads new posts from the stream without an end, and {other}: remove one")
-        if self.live and self.from_ is None:
-            raise ValueError("live = true reads a stream from a date on: write from too, or remove live")
         if self.stream is not None and not self.live:
             raise ValueError(
                 "stream names the server of live = true, which is not set: write live = true, or remove stream"
@@ -96,6 +94,11 @@ class CaptureSection(Section):
         if parse_seconds(self.soonest) > parse_seconds(self.latest):
             raise ValueError("soonest is longer than latest: exchange them")
         return self
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether it goes on with new posts as they appear, without an end."""
+        return self.ongoing or self.live
 
     @property
     def searches(self) -> bool:
