@@ -20,6 +20,7 @@ from itertools import count
 from typing import NamedTuple
 
 from socialcrawl.campaign.plan import Plan
+from socialcrawl.campaign.policies import check_endpoint
 from socialcrawl.crawls.reporting import renew_snapshots
 from socialcrawl.engine.model import Grant, Reply, ReplyKind, Request, Stop, Wait, format_time
 from socialcrawl.errors import SettingsError, SourceError
@@ -228,13 +229,10 @@ class ComplianceCheck:
         Raises:
             WindowWaitError: not now.
             SourceError: not at all.
+            SettingsError: the campaign's own policy does not know the endpoint.
         """
         request = make((OF_NOBODY, next(_parts)))
-        if self.plan.policy.find_endpoint(request.endpoint) is None:
-            raise SourceError(
-                f"The campaign's own policy has no [endpoints.{request.endpoint!r}]: copy it from "
-                f"config/{self.plan.policy.platform}.toml."
-            )
+        check_endpoint(self.plan.policy, request.endpoint)
         answer = self.planner.take(request, self.now())
         if isinstance(answer, Wait):
             raise WindowWaitError(answer)
@@ -289,8 +287,7 @@ def make_check(
 
 def find_since(connection: Opened, platform: str, now: float) -> float:
     """Return an instant such that the check that is under way on a platform is gone on with; else `now`."""
-    latest = [stored_checks.read_latest(connection, platform, kind) for kind in (POSTS, USERS)]
-    known = [job for job in latest if job is not None]
+    known = [job for job in _read_latest(connection, platform) if job is not None]
     begins = {job.since for job in known}
     over = all(job.status == stored_checks.DONE and job.last for job in known) and len(known) != 1 and len(begins) < 2
     return (now if over else max(begins)) - 1e-6
@@ -298,8 +295,13 @@ def find_since(connection: Opened, platform: str, now: float) -> float:
 
 def find_latest(connection: Opened, platform: str) -> float | None:
     """Return when the oldest of the latest checks of each kind began; None: one was never made."""
-    latest = [stored_checks.read_latest(connection, platform, kind) for kind in (POSTS, USERS)]
+    latest = _read_latest(connection, platform)
     return min((job.since for job in latest if job is not None), default=None) if None not in latest else None
+
+
+def _read_latest(connection: Opened, platform: str) -> list[StoredJob | None]:
+    """Return the latest job of each kind; None where there was none."""
+    return [stored_checks.read_latest(connection, platform, kind) for kind in (POSTS, USERS)]
 
 
 def remove_named(connection: Opened, result: JobResult, platform: str, at: str) -> ErasureReport:

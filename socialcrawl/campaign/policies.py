@@ -129,7 +129,7 @@ def _make_rules(given: PoolTable) -> dict[str, tuple[Rule, ...]]:
 
 
 def check_endpoint(policy: Policy, endpoint: str) -> None:
-    """Check that a campaign's policy knows an endpoint that counts posts.
+    """Check that a campaign's policy knows an endpoint.
 
     Raises:
         SettingsError: it does not, as a policy file of the campaign's own may be older.

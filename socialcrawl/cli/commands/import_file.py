@@ -116,16 +116,15 @@ def _import_dataset(wanted: ImportOptions, settings: Settings | None) -> dict[st
         *([f"{pluralize(entered.known, 'account')} had been in it before"] if entered.known else []),
         *([f"{entered.forgotten:,} skipped: they were forgotten"] if entered.forgotten else []),
     ]
-    _print_tables(lines, trouble, as_json=wanted.as_json)
-    return {
-        "database": str(settings.database),
-        "campaign": settings.name,
-        "accounts_new": entered.nodes,
-        "links_new": entered.links,
-        "accounts_known": entered.known,
-        "accounts_forgotten": entered.forgotten,
-        "lines_skipped": trouble.count,
-    }
+    return _tell_tables(
+        wanted,
+        settings,
+        (lines, trouble),
+        accounts_new=entered.nodes,
+        links_new=entered.links,
+        accounts_known=entered.known,
+        accounts_forgotten=entered.forgotten,
+    )
 
 
 def _import_liveness(wanted: ImportOptions, settings: Settings | None) -> dict[str, Any]:
@@ -143,16 +142,15 @@ def _import_liveness(wanted: ImportOptions, settings: Settings | None) -> dict[s
         *([f"{learned.strange:,} not in its dataset"] if learned.strange else []),
         *([f"{learned.waiting:,} of the lists not tested yet"] if learned.waiting else []),
     ]
-    _print_tables(lines, trouble, as_json=wanted.as_json)
-    return {
-        "database": str(settings.database),
-        "campaign": settings.name,
-        "tests_new": learned.new,
-        "tests_known": learned.known,
-        "accounts_not_in_dataset": learned.strange,
-        "accounts_not_tested": learned.waiting,
-        "lines_skipped": trouble.count,
-    }
+    return _tell_tables(
+        wanted,
+        settings,
+        (lines, trouble),
+        tests_new=learned.new,
+        tests_known=learned.known,
+        accounts_not_in_dataset=learned.strange,
+        accounts_not_tested=learned.waiting,
+    )
 
 
 def _import_ids(wanted: ImportOptions, settings: Settings | None) -> dict[str, Any]:
@@ -169,16 +167,15 @@ def _import_ids(wanted: ImportOptions, settings: Settings | None) -> dict[str, A
         *([f"{added.known:,} had been in it before"] if added.known else []),
         *([f"{added.forgotten:,} skipped: they were forgotten"] if added.forgotten else []),
     ]
-    _print_tables(lines, trouble, as_json=wanted.as_json)
-    return {
-        "database": str(settings.database),
-        "campaign": settings.name,
-        "ids_new": added.new,
-        "ids_held": added.held,
-        "ids_known": added.known,
-        "ids_forgotten": added.forgotten,
-        "lines_skipped": trouble.count,
-    }
+    return _tell_tables(
+        wanted,
+        settings,
+        (lines, trouble),
+        ids_new=added.new,
+        ids_held=added.held,
+        ids_known=added.known,
+        ids_forgotten=added.forgotten,
+    )
 
 
 def _store(
@@ -277,10 +274,16 @@ def _print_result(brought: PostImportResult, more: str, *, as_json: bool) -> dic
     }
 
 
-def _print_tables(lines: Sequence[str], trouble: LineErrors, *, as_json: bool) -> None:
+def _tell_tables(
+    wanted: ImportOptions, settings: Settings, told: tuple[Sequence[str], LineErrors], **facts: int
+) -> dict[str, Any]:
+    """Print what came of tables: lines, and which of theirs were left out; return it for scripts, with `facts`."""
+    lines, trouble = told
     _print_skipped(trouble)
-    if not as_json:
+    if not wanted.as_json:
         _print_line("; ".join(lines))
+    place = {"database": str(settings.database), "campaign": settings.name}
+    return {**place, **facts, "lines_skipped": trouble.count}
 
 
 def _print_skipped(trouble: LineErrors) -> None:
