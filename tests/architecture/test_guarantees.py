@@ -17,7 +17,8 @@ from x_crawls import TOKEN_ENV, TOPIC, posts
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.storage.database.address import PostgresAddress
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked and limited")
+FORKED = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked and limited")
+pytestmark = FORKED
 K, D, SIZE = 40, 0.6, 3
 SERVED = {"limit": K, "window": D}
 REQUESTS, STATEMENTS = 24, 300  # within so many each child is killed

@@ -1,12 +1,22 @@
 """A capture on the mock of Bluesky, end to end: every match once, opt-outs, closed searches, budgets, kills, verify."""
 
-import sys
 from collections import Counter
 
 import pytest
-from archive_captures import MANY, D, K, capturing_on_bluesky, list_matches, reported, span, stamp, texts_of
+from archive_captures import (
+    MANY,
+    D,
+    K,
+    capturing_on_bluesky,
+    find_slices,
+    list_matches,
+    reported,
+    span,
+    stamp,
+    texts_of,
+)
 from commands import socialcrawl
-from test_guarantees import find_undisturbed, hold_the_guarantee
+from test_guarantees import FORKED, hold_the_guarantee
 from x_crawls import TOKEN_ENV, TOPIC, crawl, posts, rows
 
 from socialcrawl.campaign.settings import check_settings
@@ -124,15 +134,9 @@ def test_what_is_forgotten_is_in_no_table_of_a_capture_that_still_verifies_and_g
     verifies(database)
 
 
-FORKED = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked")
-
-
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    whole = find_undisturbed(tmp_path_factory.mktemp("whole"), given=capturing_on_bluesky, serving=SERVED)
-    assert {row[2] for row in whole["picks"]} == {"slice"}
-    assert all(whole.values())
-    return whole
+    return find_slices(tmp_path_factory.mktemp("whole"), given=capturing_on_bluesky, serving=SERVED)
 
 
 @FORKED

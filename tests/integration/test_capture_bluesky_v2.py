@@ -1,6 +1,5 @@
 """A capture by Bluesky's second search, where a server has enabled it: every match once, and what to do elsewhere."""
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ from archive_captures import (
     D,
     K,
     capturing_on_bluesky,
+    find_slices,
     list_matches,
     reported,
     span,
@@ -17,7 +17,7 @@ from archive_captures import (
     write_small_pages,
 )
 from commands import socialcrawl
-from test_guarantees import find_undisturbed, hold_the_guarantee
+from test_guarantees import FORKED, hold_the_guarantee
 from x_crawls import TOKEN_ENV, TOPIC, crawl, posts, rows
 
 from socialcrawl.campaign.build import build
@@ -118,15 +118,9 @@ def test_a_policy_file_without_the_endpoint_is_refused_with_where_it_is(tmp_path
         make_plan(check_settings(given, "test"))
 
 
-FORKED = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked")
-
-
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    whole = find_undisturbed(tmp_path_factory.mktemp("whole"), given=capturing, serving=SERVED)
-    assert {row[2] for row in whole["picks"]} == {"slice"}
-    assert all(whole.values())
-    return whole
+    return find_slices(tmp_path_factory.mktemp("whole"), given=capturing, serving=SERVED)
 
 
 @FORKED

@@ -1,6 +1,5 @@
 """A capture on the mock of X, end to end: every match of the archive once, what a budget leaves, kills, verify."""
 
-import sys
 from collections import Counter
 
 import pytest
@@ -8,7 +7,7 @@ from archive_captures import MANY, capturing, list_matches, reported, span, stam
 from commands import socialcrawl
 from html_pages import check_page
 from matplotlib.image import imread
-from test_guarantees import find_undisturbed, hold_the_guarantee
+from test_guarantees import FORKED, find_undisturbed, hold_the_guarantee
 from x_crawls import TOPIC, crawl, posts, rows
 
 from socialcrawl.campaign.plan import make_plan
@@ -107,9 +106,6 @@ def test_what_the_search_of_the_last_days_does_not_reach_is_one_span_with_what_t
     text = " ".join(socialcrawl("report", database).stdout.split())
     assert "unreachable: the search does not reach back that far. A new campaign with archive = true" in text
     assert "requests by status" not in text, "none was sent"
-
-
-FORKED = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked")
 
 
 @pytest.fixture(scope="module")

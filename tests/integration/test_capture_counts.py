@@ -1,12 +1,10 @@
 """A capture that lets X count its posts first: slices of as many posts as a pick reads, whatever the counts say."""
 
-import sys
-
 import orjson
 import pytest
 from archive_captures import MANY, capturing, list_matches, reported, span, stamp, texts_of
 from commands import socialcrawl
-from test_guarantees import find_undisturbed, hold_the_guarantee
+from test_guarantees import FORKED, find_undisturbed, hold_the_guarantee
 from x_crawls import TOPIC, crawl, posts, rows
 
 from socialcrawl.campaign.cost_outlook import make_campaign_quote
@@ -176,9 +174,6 @@ def test_a_capture_with_counts_verifies_and_exports(mock, tmp_path):
     child = socialcrawl("export", tmp_path / "a.db", "--format", "csv", "--out", tmp_path / "out")
     assert child.returncode == 0, child.stderr
     assert "count of a query's posts" in (tmp_path / "out" / "datasheet.md").read_text("utf-8")
-
-
-FORKED = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked")
 
 
 @pytest.fixture(scope="module")

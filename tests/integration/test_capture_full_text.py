@@ -1,15 +1,14 @@
 """A capture by full-text search on the mock of Mastodon: every post once, and no trust in a search that is silent."""
 
 import re
-import sys
 
 import orjson
 import pytest
-from archive_captures import MANY, D, K, reported, span, stamp, texts_of, write_small_pages
+from archive_captures import MANY, D, K, find_slices, reported, span, stamp, texts_of, write_small_pages
 from commands import socialcrawl
 from tag_captures import capturing as capturing_tags
 from tag_captures import list_tagged
-from test_guarantees import find_undisturbed, hold_the_guarantee
+from test_guarantees import FORKED, hold_the_guarantee
 from x_crawls import TOKEN_ENV, TOPIC, crawl, posts, rows
 
 from socialcrawl.campaign.plan import make_plan
@@ -176,15 +175,9 @@ def test_what_is_forgotten_is_in_no_table_of_a_capture_that_still_verifies_and_g
     verifies(database)
 
 
-FORKED = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked")
-
-
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    whole = find_undisturbed(tmp_path_factory.mktemp("whole"), given=capturing, serving=SERVED)
-    assert {row[2] for row in whole["picks"]} == {"slice"}
-    assert all(whole.values())
-    return whole
+    return find_slices(tmp_path_factory.mktemp("whole"), given=capturing, serving=SERVED)
 
 
 @FORKED

@@ -2,13 +2,12 @@
 
 import gzip
 import json
-import sys
 
 import pytest
 from archive_captures import MANY, reported
 from commands import socialcrawl
 from id_captures import GONE, UNKNOWN, bring, found, hydrating, list_chosen, list_ids, list_texts, world
-from test_guarantees import SERVED, find_undisturbed, hold_the_guarantee
+from test_guarantees import FORKED, SERVED, find_undisturbed, hold_the_guarantee
 from x_crawls import TOKEN, TOKEN_ENV, TOPIC, crawl, posts, rows, scratch
 
 from socialcrawl.campaign.settings import check_settings
@@ -131,7 +130,6 @@ def all_ids(url, place):
 
 
 KILLED = {**SERVED, "missing": GONE}
-FORKED = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked")
 
 
 @pytest.fixture(scope="module")
@@ -182,6 +180,20 @@ def test_what_is_forgotten_is_not_fetched_again_and_its_ids_are_in_no_table(mock
     assert emptied >= len(gone)
     child = socialcrawl("verify", database)
     assert (child.returncode, "Everything that can be checked agrees." in child.stdout) == (0, True), child.stdout
+
+
+def test_the_id_of_a_post_that_never_came_is_in_no_table_once_it_is_forgotten(mock, tmp_path):
+    database = tmp_path / "a.db"
+    given = hydrating(mock.url, database, limits=MANY)
+    bring(given, tmp_path, list_ids())
+    assert hydrated(given).kind == "done"
+    gone = rows(database, "select id from wanted_post where state = 'deleted' and length(id) > 9 limit 1")[0][0]
+    asked = f"select count(*) from request where instr(params, '{gone}') > 0"
+    assert rows(database, asked) == [(1,)]
+    child = socialcrawl("forget", "--post", gone, "--db", database, "--yes")
+    assert child.returncode == 0, child.stderr
+    assert rows(database, asked) == [(0,)]
+    assert gone not in json.dumps([rows(database, f"select * from {name}") for name in ("wanted_post", "request")])
 
 
 def test_the_command_imports_a_packed_file_quotes_runs_and_tells_bad_lines(mock, tmp_path):

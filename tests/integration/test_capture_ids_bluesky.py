@@ -1,13 +1,12 @@
 """A capture of posts by their addresses on the mock of Bluesky: what is there, opt-outs, handles, kills, erasure."""
 
 import json
-import sys
 
 import pytest
 from archive_captures import MANY, D, K, capturing_on_bluesky, reported
 from commands import socialcrawl
 from id_captures import GONE, bring, found, list_chosen, world
-from test_guarantees import find_undisturbed, hold_the_guarantee
+from test_guarantees import FORKED, find_undisturbed, hold_the_guarantee
 from x_crawls import crawl, posts, rows, scratch
 
 from socialcrawl.campaign.settings import check_settings
@@ -107,7 +106,6 @@ def all_addresses(url, place):
 
 
 KILLED = {"bluesky_limit": K, "windows": {"bluesky": D}, "missing": GONE, "nobot": NOBOT}
-FORKED = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked")
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,13 @@
 """A capture of posts by their numbers on the mock of Mastodon: all that are there once, opt-outs, kills, erasure."""
 
 import json
-import sys
 
 import pytest
 import tag_captures
 from archive_captures import MANY, D, K, reported
 from commands import socialcrawl
 from id_captures import GONE, bring, found, list_chosen, world
-from test_guarantees import find_undisturbed, hold_the_guarantee
+from test_guarantees import FORKED, find_undisturbed, hold_the_guarantee
 from x_crawls import crawl, posts, rows, scratch
 
 from socialcrawl.campaign.settings import check_settings
@@ -91,7 +90,6 @@ def all_numbers(url, place):
 
 
 KILLED = {"mastodon_limit": K, "paged_limit": K, "windows": {"mastodon": D, "paged": D}, **PEOPLE}
-FORKED = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked")
 
 
 @pytest.fixture(scope="module")

@@ -1,13 +1,11 @@
 """A capture of hashtags on the mock of Mastodon: every post once, what a budget leaves, opt-outs, kills, verify."""
 
-import sys
-
 import httpx
 import pytest
-from archive_captures import MANY, D, K, reported, span, stamp, texts_of
+from archive_captures import MANY, D, K, find_slices, reported, span, stamp, texts_of
 from commands import socialcrawl
 from tag_captures import TAGS, capturing, list_tagged
-from test_guarantees import find_undisturbed, hold_the_guarantee
+from test_guarantees import FORKED, hold_the_guarantee
 from x_crawls import TOKEN_ENV, crawl, posts, rows
 
 from socialcrawl.campaign.plan import make_plan
@@ -119,15 +117,9 @@ def test_a_token_opens_hashtags_that_strangers_are_not_shown(tmp_path):
     assert texts_of(tmp_path / "a.db") == list_tagged()
 
 
-FORKED = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked")
-
-
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    whole = find_undisturbed(tmp_path_factory.mktemp("whole"), given=capturing, serving=SERVED)
-    assert {row[2] for row in whole["picks"]} == {"slice"}
-    assert all(whole.values())
-    return whole
+    return find_slices(tmp_path_factory.mktemp("whole"), given=capturing, serving=SERVED)
 
 
 @FORKED

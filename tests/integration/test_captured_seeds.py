@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import sys
 from contextlib import ExitStack
 
 import archive_captures
@@ -12,8 +11,8 @@ import tag_captures
 from archive_captures import MANY, capturing, capturing_on_bluesky, span, write_policy
 from commands import socialcrawl
 from stores import opened
+from test_guarantees import FORKED, D, K, find_undisturbed, hold_the_guarantee
 from test_guarantees import WHO as NAMES
-from test_guarantees import D, K, find_undisturbed, hold_the_guarantee
 from x_crawls import TOKEN_ENV, TOPIC, crawl, posts, rows
 
 from socialcrawl.campaign.build import ProcessContext, build
@@ -321,7 +320,6 @@ def test_a_capture_that_is_not_there_yet_is_a_warning_of_a_plan(tmp_path):
     assert "has no campaign 'campaign' (it has no capture yet). Run the capture first" in text
 
 
-FORKED = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked")
 FOUND = {
     "picks": f"select p.n, p.batch, p.act, {NAMES}, p.score, p.features from pick p "
     "left join account a on a.node = p.node where p.campaign = 2 order by p.n",

@@ -1,14 +1,13 @@
 """docs/explanation/guarantees.md, of campaigns that track accounts: real processes, killed at random moments."""
 
 import json
-import sys
 
 import pytest
 from stores import opened
-from test_guarantees import FOUND, SIZE, find_undisturbed, hold_the_guarantee, settings
+from test_guarantees import FORKED, FOUND, SIZE, find_undisturbed, hold_the_guarantee, settings
 from test_guarantees import found as found_by_any
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked")
+pytestmark = FORKED
 STEPS = 60
 STANDING = (
     "select coalesce(a.platform_id, a.username), s.visits, s.occurrences, s.indegree, s.outlinks, s.importance, "

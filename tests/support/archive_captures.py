@@ -5,6 +5,7 @@ import re
 from datetime import UTC, datetime
 
 from commands import socialcrawl
+from test_guarantees import find_undisturbed
 from x_crawls import TOKEN_ENV, TOPIC, posts, rows, scratch
 
 from socialcrawl.graph.relevance import Topic
@@ -93,3 +94,11 @@ def list_matches(begin=None, end=None):
         and topic.count(table.texts[i])
         and not references.is_retweet(i)
     )
+
+
+def find_slices(folder, **how):
+    """What a capture finds that nobody kills, by slices alone; see `test_guarantees.find_undisturbed`."""
+    whole = find_undisturbed(folder, **how)
+    assert {row[2] for row in whole["picks"]} == {"slice"}
+    assert all(whole.values())
+    return whole

@@ -89,9 +89,9 @@ class MatchCounts:
 def scan_ledger(connection: Connection, gone: ErasureTargets) -> LedgerChanges:
     """Return what of the ledger changes, read once in order of campaigns; nothing is written.
 
-    Where posts alone go, only the picks that read one of them are looked at.
+    Where posts alone go, and no campaign asked for them by id, only the picks that read one of them are looked at.
     """
-    few = not (gone.nodes or gone.names or gone.ids)
+    few = not (gone.nodes or gone.names or gone.ids or gone.asked)
     found, hits, linked = LedgerChanges(), MatchCounts(connection, few=few), read_link_weighers(connection)
     origins, last = _read_origins(connection), _find_last_answers(connection)
     for row in _read_rows_of_posts(connection) if few else _read_rows(connection):
@@ -132,11 +132,8 @@ def _read_rows(connection: Connection) -> Iterator[Any]:
 
 def _read_rows_of_posts(connection: Connection) -> Iterator[Any]:
     """Yield the rows of all picks that read a post that goes, also by an answer that was held."""
-    naming = (
-        exists().where(func.instr(request.c.post_ids, gone_post.c.id) > 0)
-        if _is_sqlite(connection)
-        else (exists().where(func.strpos(request.c.post_ids, gone_post.c.id) > 0))
-    )
+    find = func.instr if connection.dialect.name == "sqlite" else func.strpos
+    naming = exists().where(find(request.c.post_ids, gone_post.c.id) > 0)
     read = select(request.c.campaign, request.c.n, request.c.digest).where(request.c.post_ids.is_not(None), naming)
     rows = connection.execute(read).all()
     picks = {(row.campaign, row.n) for row in rows}
@@ -147,10 +144,6 @@ def _read_rows_of_posts(connection: Connection) -> Iterator[Any]:
     for campaign, n in sorted(picks):
         mine = query.where(request.c.campaign == campaign, request.c.n == n)
         yield from connection.execute(mine.order_by(request.c.id)).all()
-
-
-def _is_sqlite(connection: Connection) -> bool:
-    return connection.dialect.name == "sqlite"
 
 
 def _select_rows() -> Select[Any]:
