@@ -200,9 +200,8 @@ def build(
     _introduce(member, plan, allowed, store)
     store.note = allowed.make_recorder(member.ledger, planner.window_sets.find_longest_window() + LAG)
     along = read_query_history(store.connection, store.campaign, plan.queries)
-    names = store.enlist(plan.usernames, clock.now())
+    seeds = _make_seeds(plan, along, store.enlist(plan.usernames, clock.now()))
     source, ahead = _make_source(plan, along.texts, store, clock.now)
-    seeds = _make_seeds(plan, along, names)
     crawl = ahead.crawl = plan.kind.make_crawl(settings, seeds, source.width, source.mark)
     together = settings.crawl.together
     pool = (process.pool if process else ThreadPoolExecutor)(min(THREADS, together or THREADS))
