@@ -2,6 +2,8 @@
 
 from alembic import op
 
+from socialcrawl.storage.schema.kept import make_view
+
 revision = "0004"
 down_revision = "0003"
 branch_labels = None
@@ -245,19 +247,10 @@ VIEWS = (TOP_ACCOUNT, TOPIC_POST, MENTION_NETWORK, CAMPAIGN_PROGRESS, SPEND_BY_D
 
 
 def upgrade() -> None:
-    commented = op.get_bind().dialect.supports_comments  # SQLite keeps none
-    for name, comment, columns, sql in VIEWS:
-        op.execute(f"create view {name} ({', '.join(columns)}) as\n{sql}")
-        if commented:
-            op.execute(f"comment on view {name} is {_quoted(comment)}")
-            for column, words in columns.items():
-                op.execute(f"comment on column {name}.{column} is {_quoted(words)}")
+    for view in VIEWS:
+        make_view(*view)
 
 
 def downgrade() -> None:
     for name, *_ in reversed(VIEWS):
         op.execute(f"drop view {name}")
-
-
-def _quoted(words: str) -> str:
-    return "'" + words.replace("'", "''") + "'"

@@ -5,7 +5,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from socialcrawl.storage.schema.kept import is_kept, put_rows_back, set_table_aside
+from socialcrawl.storage.schema.kept import is_kept, make_view, put_rows_back, set_table_aside
 
 revision = "0007"
 down_revision = "0006"
@@ -217,7 +217,7 @@ def upgrade() -> None:
     for name, *_ in RENEWED:
         op.execute(f"drop view {name}")
     for view in (*RENEWED, TRACKED_ACCOUNT):
-        _make(*view)
+        make_view(*view)
 
 
 def downgrade() -> None:
@@ -231,7 +231,7 @@ def downgrade() -> None:
     _say(OLD_ACTS, ACTS, OLD_FEATURES, FEATURES, OLD_WHY, WHY)
     for name, comment, columns, sql in RENEWED:
         before = {key: words.replace("expand, recrawl or", "expand or") for key, words in columns.items()}
-        _make(
+        make_view(
             name,
             comment.replace("graph and visit", "graph"),
             before,
@@ -313,21 +313,9 @@ def _values_back(table: str, name: str) -> None:
         op.drop_table(f"kept_{table}")
 
 
-def _make(name: str, comment: str, columns: dict[str, str], sql: str) -> None:
-    op.execute(f"create view {name} ({', '.join(columns)}) as\n{sql}")
-    if op.get_bind().dialect.supports_comments:  # SQLite keeps none
-        op.execute(f"comment on view {name} is {_quoted(comment)}")
-        for column, words in columns.items():
-            op.execute(f"comment on column {name}.{column} is {_quoted(words)}")
-
-
 def _say(*said: str) -> None:
     if op.get_bind().dialect.name == "postgresql":
         acts, old_acts, features, old_features, why, old_why = said
         op.alter_column("epoch", "why", existing_type=sa.Text(), comment=why, existing_comment=old_why)
         op.alter_column("pick", "act", existing_type=sa.String(8), comment=acts, existing_comment=old_acts)
         op.alter_column("pick", "features", existing_type=sa.Text(), comment=features, existing_comment=old_features)
-
-
-def _quoted(words: str) -> str:
-    return "'" + words.replace("'", "''") + "'"

@@ -5,7 +5,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from socialcrawl.storage.schema.kept import is_kept, put_rows_back, set_table_aside
+from socialcrawl.storage.schema.kept import change_comments, is_kept, make_view, put_rows_back, set_table_aside
 
 revision = "0008"
 down_revision = "0007"
@@ -458,17 +458,19 @@ def upgrade() -> None:
     _active_back()
     _sampled()
     put_rows_back("sampled", "sampled", SAMPLED)
-    _say(newer=True)
+    change_comments(SAID, newer=True)
     _drop(*BEFORE)
-    _make(*RENEWED, *NEW)
+    for view in (*RENEWED, *NEW):
+        make_view(*view)
 
 
 def downgrade() -> None:
     _drop(*RENEWED, *NEW)
     set_table_aside("sampled")
     _inactive()
-    _say(newer=False)
-    _make(*BEFORE)
+    change_comments(SAID, newer=False)
+    for view in BEFORE:
+        make_view(*view)
 
 
 def _sampled() -> None:
@@ -514,26 +516,3 @@ def _active_back() -> None:
 def _drop(*views: tuple[str, str, dict[str, str], str]) -> None:
     for name, *_ in views:
         op.execute(f"drop view {name}")
-
-
-def _make(*views: tuple[str, str, dict[str, str], str]) -> None:
-    for name, comment, columns, sql in views:
-        op.execute(f"create view {name} ({', '.join(columns)}) as\n{sql}")
-        if op.get_bind().dialect.supports_comments:  # SQLite keeps none
-            op.execute(f"comment on view {name} is {_quoted(comment)}")
-            for column, words in columns.items():
-                op.execute(f"comment on column {name}.{column} is {_quoted(words)}")
-
-
-def _say(*, newer: bool) -> None:
-    if op.get_bind().dialect.name != "postgresql":
-        return
-    for table, column, kind, nullable, now, before in SAID:
-        said, was = (now, before) if newer else (before, now)
-        op.alter_column(
-            table, column, existing_type=kind, existing_nullable=nullable, comment=said, existing_comment=was
-        )
-
-
-def _quoted(words: str) -> str:
-    return "'" + words.replace("'", "''") + "'"

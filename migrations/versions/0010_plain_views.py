@@ -6,6 +6,8 @@ What `pick`, `hit` and `standing` hold has views with names that stay: `decision
 
 from alembic import op
 
+from socialcrawl.storage.schema.kept import make_view
+
 revision = "0010"
 down_revision = "0009"
 branch_labels = None
@@ -151,23 +153,11 @@ def upgrade() -> None:
     for name, *_ in BEFORE:
         op.execute(f"drop view {name}")
     for view in (*RENEWED, *NEW):
-        _make(*view)
+        make_view(*view)
 
 
 def downgrade() -> None:
     for name, *_ in (*RENEWED, *NEW):
         op.execute(f"drop view {name}")
     for view in BEFORE:
-        _make(*view)
-
-
-def _make(name: str, comment: str, columns: dict[str, str], sql: str) -> None:
-    op.execute(f"create view {name} ({', '.join(columns)}) as\n{sql}")
-    if op.get_bind().dialect.supports_comments:  # SQLite keeps none
-        op.execute(f"comment on view {name} is {_quoted(comment)}")
-        for column, words in columns.items():
-            op.execute(f"comment on column {name}.{column} is {_quoted(words)}")
-
-
-def _quoted(words: str) -> str:
-    return "'" + words.replace("'", "''") + "'"
+        make_view(*view)

@@ -6,6 +6,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from socialcrawl.storage.schema.kept import change_comments, make_view
+
 revision = "0012"
 down_revision = "0011"
 branch_labels = None
@@ -179,36 +181,14 @@ SAID = (
 def upgrade() -> None:
     for name, *_ in BEFORE:
         op.execute(f"drop view {name}")
-    _say(newer=True)
+    change_comments(SAID, newer=True)
     for view in (*RENEWED, *NEW):
-        _make(*view)
+        make_view(*view)
 
 
 def downgrade() -> None:
     for name, *_ in (*RENEWED, *NEW):
         op.execute(f"drop view {name}")
-    _say(newer=False)
+    change_comments(SAID, newer=False)
     for view in BEFORE:
-        _make(*view)
-
-
-def _say(*, newer: bool) -> None:
-    if op.get_bind().dialect.name != "postgresql":  # SQLite keeps no comments
-        return
-    for table, column, kind, nullable, now, before in SAID:
-        said, was = (now, before) if newer else (before, now)
-        op.alter_column(
-            table, column, existing_type=kind, existing_nullable=nullable, comment=said, existing_comment=was
-        )
-
-
-def _make(name: str, comment: str, columns: dict[str, str], sql: str) -> None:
-    op.execute(f"create view {name} ({', '.join(columns)}) as\n{sql}")
-    if op.get_bind().dialect.supports_comments:  # SQLite keeps none
-        op.execute(f"comment on view {name} is {_quoted(comment)}")
-        for column, words in columns.items():
-            op.execute(f"comment on column {name}.{column} is {_quoted(words)}")
-
-
-def _quoted(words: str) -> str:
-    return "'" + words.replace("'", "''") + "'"
+        make_view(*view)

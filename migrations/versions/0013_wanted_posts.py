@@ -6,7 +6,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from socialcrawl.storage.schema.kept import put_rows_back, set_table_aside
+from socialcrawl.storage.schema.kept import change_comments, make_view, put_rows_back, set_table_aside
 
 revision = "0013"
 down_revision = "0012"
@@ -139,7 +139,7 @@ SAID = (
 def upgrade() -> None:
     for name, *_ in BEFORE:
         op.execute(f"drop view {name}")
-    _say(newer=True)
+    change_comments(SAID, newer=True)
     op.create_table(
         "wanted_post",
         sa.Column("campaign", Count, nullable=False, comment="campaign.id"),
@@ -164,35 +164,13 @@ def upgrade() -> None:
     op.create_index(op.f("ix_wanted_post_post"), "wanted_post", ["post"])
     put_rows_back("wanted_post", "wanted_post", WANTED)
     for view in RENEWED:
-        _make(*view)
+        make_view(*view)
 
 
 def downgrade() -> None:
     for name, *_ in RENEWED:
         op.execute(f"drop view {name}")
-    _say(newer=False)
+    change_comments(SAID, newer=False)
     set_table_aside("wanted_post")
     for view in BEFORE:
-        _make(*view)
-
-
-def _say(*, newer: bool) -> None:
-    if op.get_bind().dialect.name != "postgresql":  # SQLite keeps no comments
-        return
-    for table, column, kind, nullable, now, before in SAID:
-        said, was = (now, before) if newer else (before, now)
-        op.alter_column(
-            table, column, existing_type=kind, existing_nullable=nullable, comment=said, existing_comment=was
-        )
-
-
-def _make(name: str, comment: str, columns: dict[str, str], sql: str) -> None:
-    op.execute(f"create view {name} ({', '.join(columns)}) as\n{sql}")
-    if op.get_bind().dialect.supports_comments:  # SQLite keeps none
-        op.execute(f"comment on view {name} is {_quoted(comment)}")
-        for column, words in columns.items():
-            op.execute(f"comment on column {name}.{column} is {_quoted(words)}")
-
-
-def _quoted(words: str) -> str:
-    return "'" + words.replace("'", "''") + "'"
+        make_view(*view)

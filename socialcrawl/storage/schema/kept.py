@@ -1,11 +1,13 @@
-"""What a downgrade takes out of a database and the next upgrade puts back: going down and up again loses nothing.
+"""What migrations share: views, comments, and what a downgrade takes out of a database and the next upgrade puts back.
 
-The older program neither sees nor touches the tables that keep it, which are called `kept_<table>`.
+Going down and up again loses nothing. The older program neither sees nor touches the tables that keep what was taken
+out, which are called `kept_<table>`.
 """
 
 # ruff: noqa: S608  (the names are those that the migrations give)
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
@@ -44,6 +46,33 @@ def set_table_aside(table: str) -> None:
     op.drop_table(table)
 
 
+def make_view(name: str, comment: str, columns: Mapping[str, str], sql: str) -> None:
+    """Make a view with a comment for it and for each of its columns, by name; SQLite keeps no comments."""
+    op.execute(f"create view {name} ({', '.join(columns)}) as\n{sql}")
+    if op.get_bind().dialect.supports_comments:
+        op.execute(f"comment on view {name} is {_quote(comment)}")
+        for column, words in columns.items():
+            op.execute(f"comment on column {name}.{column} is {_quote(words)}")
+
+
+def change_comments(said: Iterable[tuple[str, str, Any, bool, str, str]], *, newer: bool) -> None:
+    """Change the comments of columns to those from now on, or back to those before; SQLite keeps none.
+
+    `said`: table, column, its type, whether it may be NULL, its comment from now on and before.
+    """
+    if op.get_bind().dialect.name != "postgresql":
+        return
+    for table, column, kind, nullable, now, before in said:
+        comment, was = (now, before) if newer else (before, now)
+        op.alter_column(
+            table, column, existing_type=kind, existing_nullable=nullable, comment=comment, existing_comment=was
+        )
+
+
 def is_kept(table: str) -> bool:
     """Return whether something of `table` was kept."""
     return sa.inspect(op.get_bind()).has_table(f"kept_{table}")
+
+
+def _quote(words: str) -> str:
+    return "'" + words.replace("'", "''") + "'"
