@@ -22,6 +22,7 @@ from socialcrawl.storage.database.connection import read_unlocked
 from socialcrawl.storage.database.trouble import convert_errors
 from socialcrawl.storage.reread import PickReadings
 from socialcrawl.storage.schema.tables import outcome, pick, post, request
+from socialcrawl.storage.versions import find_next_pick
 from socialcrawl.storage.writes import PICK, CampaignWriter
 
 TOGETHER = 8  # picks of the capture that are looked through together
@@ -102,8 +103,7 @@ class CapturedAuthors:
         """Write the authors of the posts that picks `begin` to `end` of the capture have read; see `bring`."""
         authors, latest = self._list_authors(self._list_posts(begin, end))
         fresh = self._select_fresh(authors)
-        highest = select(func.coalesce(func.max(pick.c.n), -1)).where(pick.c.campaign == self.campaign)
-        first = int(self.connection.execute(highest).scalar_one()) + 1
+        first = find_next_pick(self.connection, self.campaign)
         at, following = max(now, latest), first
         for some in (fresh[place : place + SOME] for place in range(0, len(fresh), SOME)):
             found = [
