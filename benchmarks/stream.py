@@ -1,7 +1,7 @@
 """A live capture on Jetstream with the topic in 1 of 100 posts: events per second, lag, memory.
 
-The sender is a process of its own with events made beforehand, so that it is not what is measured. It sends as fast as
-it can, and then at a steady rate. The whole campaign runs: reading, matching, storing.
+A separate process sends events that were made before, so that making them is not measured. It sends as fast as it can,
+and then at a steady rate. The whole campaign runs: reading, matching, storing.
 """
 
 import asyncio

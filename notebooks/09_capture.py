@@ -5,8 +5,8 @@
 # the estimate of the rest, and what a quote said, with what was there.
 #
 # A **capture** reads posts, not accounts: the search of the platform returns those that match, and the time is read in **slices**. Here
-# a mock of X serves invented posts and charges nothing, but everything is counted and priced as on X. Nothing uses the network. The
-# notebook takes about a minute.
+# a mock of X serves invented posts, without the network. It charges nothing, but counts and prices everything as X does. The notebook
+# takes about a minute.
 
 # %%
 import json

@@ -214,7 +214,7 @@ class CrawlGraph:
         return rows
 
     def note_evidence(self, node: Node, before: float | None, value: float) -> None:
-        """Make `node` known by posts of its own that are held, and keep it in the frontier: it was not read.
+        """Add `node` by its posts that are stored, and keep it in the frontier, as it was not read.
 
         These count as one link from an account of value `value` with weight `value`, at distance 0 as a seed. Nothing
         changes where the node was read, or cannot be.

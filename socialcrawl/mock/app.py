@@ -21,7 +21,7 @@ from socialcrawl.mock.admin import Admin
 from socialcrawl.mock.dataset_clock import DatasetClock
 from socialcrawl.mock.faults import Fault, FaultHook
 from socialcrawl.mock.gated_service import Entry, MockPlatform
-from socialcrawl.mock.open_streams import OpenStreams, StreamWire
+from socialcrawl.mock.open_streams import OpenStreams, StreamWire, cut_connection
 from socialcrawl.mock.scenario_state import ScenarioState
 from socialcrawl.mock.server_settings import MockSettings
 from socialcrawl.mock.service import Guest, MockRequest, MockResponse, StreamResponse
@@ -98,16 +98,11 @@ async def _await_end(receive: Receive) -> None:
 
 
 async def sever(scope: Scope, receive: Receive, send: Send, half: MockResponse | None, now: float) -> None:
-    """Send an answer that breaks off: nothing of it (None), or half of its body under its full length.
-
-    ASGI has no word for closing a connection, so the transport is taken from uvicorn's own request cycle.
-    """
+    """Send an answer that breaks off: nothing of it (None), or half of its body under its full length."""
     if half is not None and scope["type"] != "websocket":
         await send(_make_head(half, now))
         await send({"type": "http.response.body", "body": half.body[: len(half.body) // 2], "more_body": True})
-    transport = getattr(getattr(send, "__self__", None), "transport", None)
-    if transport is not None:
-        transport.close()
+    cut_connection(send)
     # Returning before the connection is gone would let uvicorn answer 500.
     await _await_end(receive)
 

@@ -1,7 +1,7 @@
 """What happened on a platform besides posts that appear, in order: accounts and posts that change.
 
-A change stands between posts: `place` posts existed when it took place. So each has a number that is the same whenever,
-and over whichever connection, it is told, and a stream can be resumed from any of them.
+A change stands between posts: `place` posts existed when it took place. So each has a number that is the same over
+every connection and at every time, and a stream can be resumed from any of them.
 """
 
 from bisect import bisect_left

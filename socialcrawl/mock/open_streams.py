@@ -20,6 +20,16 @@ _GOING_AWAY = 1001
 _GONE_WITHIN = 1.0  # seconds
 
 
+def cut_connection(send: Any) -> None:
+    """Close the connection of an ASGI channel at once.
+
+    ASGI has no message for that, so the transport is taken from uvicorn's own request cycle.
+    """
+    transport = getattr(getattr(send, "__self__", None), "transport", None)
+    if transport is not None:
+        transport.close()
+
+
 class StreamWire:
     """The connection of a stream.
 
@@ -70,10 +80,8 @@ class StreamWire:
             await self._send({"type": "http.response.body", "body": b""})
 
     def cut(self) -> None:
-        """Close the connection without a word: ASGI has none for it, so the transport is taken from uvicorn."""
-        transport = getattr(getattr(self._send, "__self__", None), "transport", None)
-        if transport is not None:
-            transport.close()
+        """Close the connection, as `cut_connection` does."""
+        cut_connection(self._send)
 
     def fall_silent(self) -> None:
         """Stop the pings that uvicorn sends."""

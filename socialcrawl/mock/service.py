@@ -6,6 +6,7 @@ through the same gate: visitor, fault, limits, answer. A service decides nothing
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Protocol
 
 
@@ -78,13 +79,15 @@ class StreamEndedError(Exception):
 class MockStream(Protocol):
     """What a stream sends, read as fast as its client takes it; nothing is held for who is slow.
 
+    `receive`, `note_sent` and `close` do nothing where a platform has no need of them.
+
     Attributes:
         keepalive: seconds of silence after which `heartbeat` is sent; infinite: never.
         heartbeat: what is sent then.
     """
 
-    keepalive: float
-    heartbeat: str | bytes
+    keepalive: float = inf
+    heartbeat: str | bytes = ""
 
     def pull(self, most: int) -> Sequence[Message] | None:
         """Return the next messages, at most `most` and perhaps none; None where nothing has happened since.
@@ -99,15 +102,18 @@ class MockStream(Protocol):
         Raises:
             StreamEndedError: that ends the stream.
         """
+        return
 
     def note_sent(self, post: int, now: float) -> None:
         """Count a post (its position) that was sent at the server's second `now`."""
+        return
 
     def make_ending(self, reason: str | None) -> StreamEndedError:
         """Return the end of a stream that is disconnected on purpose, for a reason of the platform's or its usual."""
 
     def close(self) -> None:
         """Forget the stream: its client has left."""
+        return
 
 
 @dataclass(frozen=True, slots=True)

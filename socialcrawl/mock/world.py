@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from socialcrawl.engine.model import LARGEST
 from socialcrawl.lab.post_table import Posts, fold_name
 from socialcrawl.mock.names import DELETED, HERE, draw_fates, hash_names, make_legal_names, make_user_ids
 from socialcrawl.mock.references import References, find_references
@@ -114,6 +115,11 @@ class World:
     def warm(self) -> None:
         """Make the indexes that are otherwise made on first use, so that no request waits for them."""
         _ = (self.visible, self.accounts.by_username, self.accounts.by_id, self.references.by_post)
+
+    def find_post(self, number: int) -> int:
+        """Return the position of the post with this id; -1 where there is none."""
+        place = int(np.searchsorted(self.ids, min(number, LARGEST)))
+        return place if place < len(self.ids) and int(self.ids[place]) == number else -1
 
     def tells_id(self, account: int) -> bool:
         """Return whether a mention of the account tells its id beside its name."""

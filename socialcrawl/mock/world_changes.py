@@ -173,7 +173,7 @@ class WorldChanges:
         return float(self._world.end) if self.moment.second is None else self.moment.second
 
     def delete(self, posts: NDArray[np.int64], seconds: float = 0.0) -> None:
-        """Delete posts (their positions) so many seconds of the file after they appeared, and what repeats them.
+        """Delete posts (their positions) and their reposts, each `seconds` (of the file's time) after it appeared.
 
         Those whose time has come, and all where all posts are there from the start, are deleted now.
         """

@@ -27,7 +27,7 @@ class PlatformJob:
 class ComplianceJobs(Protocol):
     """A platform that takes lists of ids, works on them, and says which of them are to be deleted.
 
-    Kinds are `posts` and `users`. The parsing methods raise SourceError where an answer does not say it.
+    Kinds are `posts` and `users`. The parsing methods raise SourceError where an answer lacks what they return.
     """
 
     def make_create_request(self, key: tuple[int, int], kind: str, name: str) -> Request:

@@ -20,7 +20,7 @@ class SlicePlan:
         archive: whether the full archive is searched, where there are two searches.
         authors: whether the authors' profiles are fetched too, where they are billed.
         begin: when the first slice begins, Unix seconds; None: not known.
-        search: which search is asked, where a platform has two of its own: v1 | v2.
+        search: which search is used, where a platform has two versions: v1 | v2.
         full_text: whether texts are searched too, where a platform else reads hashtags.
         counted: into how many slices at least a query's span is cut by counts of its posts; 0: they are not counted.
         live: whether a stream is read too.

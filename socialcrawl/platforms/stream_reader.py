@@ -106,7 +106,7 @@ class StreamRefusedError(Exception):
 
 
 class StreamReader:
-    """A stream, read by a thread of its own while segments are asked for.
+    """A stream, read in a separate thread while segments are requested.
 
     Args:
         connect: opens a connection that begins at a place.
@@ -159,7 +159,7 @@ class StreamReader:
         return Reply(ReplyKind.OK, self.now(), rows=page, cursor=str(StreamPart(found.begin, found.end)))
 
     def hurry(self) -> None:
-        """Have whoever waits for a segment get what there is."""
+        """Return to callers that wait for a segment what there is so far."""
         with self._changed:
             self._hurries += 1
             self._changed.notify_all()
@@ -207,7 +207,7 @@ class StreamReader:
                             self._changed.wait(1.0)
                         if run.is_idle():
                             return
-        except Exception as found:  # noqa: BLE001 - whatever a server makes of a connection is told as a reply
+        except Exception as found:  # noqa: BLE001 - any error of a connection becomes a reply
             error = found
         finally:
             with self._changed:

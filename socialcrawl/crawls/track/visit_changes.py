@@ -69,7 +69,7 @@ def lose(graph: TrackedGraph, node: Node, *, until: float | None = None, trace: 
 
 
 def note_evidence(graph: TrackedGraph, node: Node, before: float, value: float) -> None:
-    """Make `node` known by posts of its own that are held: they count as a link from an account of value `value`.
+    """Add `node` by its posts that are stored: they count as a link from an account of value `value`.
 
     That moves the sums over its links, and not its in-degree: nobody links to it. A node that was visited stays as is.
 

@@ -6,7 +6,6 @@ compresses nothing.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
 
 import orjson
 
@@ -26,6 +25,7 @@ from socialcrawl.mock.service import (
     Message,
     MockRequest,
     MockResponse,
+    MockStream,
     StreamEndedError,
     StreamResponse,
 )
@@ -41,7 +41,7 @@ _ADVICE = {"OutdatedCursor": "cursor is older than what is kept; resumed from se
 
 
 @dataclass
-class JetstreamStream:
+class JetstreamStream(MockStream):
     """What one subscriber receives."""
 
     events: JetstreamEvents
@@ -51,8 +51,6 @@ class JetstreamStream:
     wanted: JetstreamFilter
     first: Sequence[str] = ()
     waits: bool = False  # for the first options of the client
-    keepalive: float = inf
-    heartbeat: str | bytes = ""
 
     def pull(self, most: int) -> Sequence[Message] | None:
         """Return the next events that are wanted; posts of accounts that are gone are left out."""
@@ -84,18 +82,12 @@ class JetstreamStream:
         if wanted is not None:
             self.wanted, self.waits = wanted, False
 
-    def note_sent(self, post: int, now: float) -> None:
-        """Do nothing: Jetstream is free."""
-
     def make_ending(self, reason: str | None) -> StreamEndedError:
         """Return the end of the stream; v2 gives the reason, v1 closes."""
         if self.wire is write_v1:
             return StreamEndedError(1001, "server shutting down")
         error = {"$type": "error", "error": reason or "ConsumerTooSlow", "message": "the server ends this stream"}
         return StreamEndedError(1000, "", [orjson.dumps(error).decode()])
-
-    def close(self) -> None:
-        """Do nothing: nothing is held for a subscriber."""
 
 
 class Jetstream:

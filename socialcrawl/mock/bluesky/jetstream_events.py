@@ -193,7 +193,7 @@ class JetstreamEvents:
         return found
 
     def _write_repost(self, post: int, when: str) -> str | None:
-        """Return the record of a repost; None where the post is shown as one of its own."""
+        """Return the record of a repost; None where it is shown as a post, as its original is not known."""
         original = find_repost(self._world, self._names.by_key, post)
         if original is None:
             return None

@@ -16,7 +16,7 @@ KINDS = (COMMIT, IDENTITY, ACCOUNT, SYNC)
 MOST_COLLECTIONS, MOST_DIDS = 100, 10_000
 MOST_BYTES = 10_000_000  # of a frame of a client
 _LARGEST = 2**32 - 1
-_TOO_SLOPPY = 100  # so many times the most are refused before they are read
+_UNREAD = 100  # a list this many times as long as allowed is refused before its values are checked
 _DID = re.compile(r"did:[a-z]+:[A-Za-z0-9._:%-]*[A-Za-z0-9._-]")
 _NSID = re.compile(
     r"[a-zA-Z]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)+\.[a-zA-Z][a-zA-Z0-9]{0,62}"
@@ -135,7 +135,7 @@ def read_v2(query: Query) -> JetstreamFilter:
 
 def _make_v1(collections: list[str], dids: list[str], size: int) -> JetstreamFilter:
     for what, values, most in (("collections", collections, MOST_COLLECTIONS), ("DIDs", dids, MOST_DIDS)):
-        if len(values) > most * _TOO_SLOPPY:
+        if len(values) > most * _UNREAD:
             raise OptionsError(f"too many wanted {what}: {len(values)}")
     exact, prefixes = _split_collections(collections)
     return JetstreamFilter(exact, prefixes, _check_dids(dids), (), size)

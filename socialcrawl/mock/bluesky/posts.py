@@ -1,7 +1,5 @@
 """Posts by their addresses: those that are there, each once; the others are left out silently, as on Bluesky."""
 
-import numpy as np
-
 from socialcrawl.mock.bluesky.identifiers import POST, BlueskyNames, parse_record_key
 from socialcrawl.mock.bluesky.parameters import make_refusal
 from socialcrawl.mock.bluesky.view_json import BlueskyViews
@@ -44,8 +42,6 @@ class PostEndpoint:
         number, row = parse_record_key(key), self._names.row(owner) if owner.startswith("did:") else None
         if kind != POST or number is None or row is None or self._changes.find_fate(row) != HERE:
             return None
-        place = int(np.searchsorted(self._world.ids, number))
-        known = place < len(self._world.ids) and int(self._world.ids[place]) == number
-        post = self._changes.place(place) if known else -1
+        post = self._changes.place(self._world.find_post(number))
         there = post >= 0 and int(self._world.author[post]) == row and self._world.references.retweeted_id[post] < 0
         return post if there else None

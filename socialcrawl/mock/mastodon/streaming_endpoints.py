@@ -7,7 +7,6 @@ but its authors'.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from socialcrawl.mock.service import (
     Message,
     MockRequest,
     MockResponse,
+    MockStream,
     StreamEndedError,
     StreamResponse,
 )
@@ -80,7 +80,7 @@ def write_frame(names: Sequence[str], event: str, payload: str) -> str:
 
 
 @dataclass
-class MastodonStream:
+class MastodonStream(MockStream):
     """What one client receives: everything of its channels from now on."""
 
     town: InstanceWorld
@@ -90,7 +90,6 @@ class MastodonStream:
     open: Callable[[str, Mapping[str, Any]], Channel]
     channels: dict[tuple[str, ...], Channel] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
-    keepalive: float = inf
     heartbeat: str | bytes = ":thump\n"
 
     def pull(self, most: int) -> Sequence[Message] | None:
@@ -132,7 +131,7 @@ class MastodonStream:
         self.subscribe(frame.get("stream"), frame, leave=frame["type"] == "unsubscribe")
 
     def subscribe(self, stream: Any, parameters: Mapping[str, Any], *, leave: bool = False) -> None:
-        """Subscribe to a stream, or leave it; errors are told in frames."""
+        """Subscribe to a stream, or leave it; errors are sent as frames."""
         name = stream[0] if isinstance(stream, list) and stream else stream
         try:
             channel = self.open(str(name), parameters)
@@ -150,15 +149,9 @@ class MastodonStream:
         if len(self.waiting) < _MOST:
             self.waiting.append(orjson.dumps(told).decode())
 
-    def note_sent(self, post: int, now: float) -> None:
-        """Do nothing: Mastodon is free."""
-
     def make_ending(self, reason: str | None) -> StreamEndedError:
         """Return the end of the stream, of which Mastodon gives no reason."""
         return _SHUTDOWN
-
-    def close(self) -> None:
-        """Do nothing: nothing is held for a client."""
 
 
 class StreamingEndpoints:

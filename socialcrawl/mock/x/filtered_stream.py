@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import orjson
 
 from socialcrawl.mock.change_log import Change
 from socialcrawl.mock.event_reader import EventReader
 from socialcrawl.mock.search import read_post
 from socialcrawl.mock.searched_post import SearchedPost
-from socialcrawl.mock.service import Message, StreamEndedError, StreamResponse
+from socialcrawl.mock.service import Message, MockStream, StreamEndedError, StreamResponse
 from socialcrawl.mock.x.bill import XBill
 from socialcrawl.mock.x.bodies import find_billed, make_stream_body
 from socialcrawl.mock.x.parameters import STREAM_PARAMETERS, Parameters
@@ -45,7 +44,7 @@ def make_disconnection(words: MockVocabulary, reason: str) -> bytes:
 
 
 @dataclass(eq=False)
-class XFilteredStream:
+class XFilteredStream(MockStream):
     """What one connection receives.
 
     Attributes:
@@ -94,14 +93,11 @@ class XFilteredStream:
         world, changes = self.renderer.world, self.renderer.changes
         read = read_post(world, post, changes, RULE_DIALECT.fold)
         for number in sorted(read.quotes):
-            place = int(np.searchsorted(world.ids, number))
-            if place < len(world.ids) and int(world.ids[place]) == number and changes.place(place) >= 0:
+            place = changes.place(world.find_post(number))
+            if place >= 0:
                 quoted = read_post(world, place, changes, RULE_DIALECT.fold)
                 read = replace(read, text=f"{read.text}\n{quoted.text}", words=(*read.words, "", *quoted.words))
         return read
-
-    def receive(self, text: str) -> None:
-        """Do nothing: a client says nothing."""
 
     def note_sent(self, post: int, now: float) -> None:
         """Bill a post, and what its expansions bring."""
@@ -155,10 +151,10 @@ class FilteredStreams:
         if not len(self.get_rules(app)):
             said = "Rules must be configured before connecting."
             return 409, _make_connection_problem(ask.words, "RuleConfigurationIssue", said)
-        stream = XFilteredStream(self._renderer, self.get_rules(app), ask, self._bill, self._open, app, self._credit)
-        stream.keepalive = self._heartbeat
-        self._open[app] = stream
-        return StreamResponse(200, stream=stream)
+        self._open[app] = XFilteredStream(
+            *(self._renderer, self.get_rules(app), ask, self._bill, self._open, app, self._credit, self._heartbeat)
+        )
+        return StreamResponse(200, stream=self._open[app])
 
     def end_all(self, app: str) -> dict[str, Any]:
         """End the connections of an app; return the answer."""

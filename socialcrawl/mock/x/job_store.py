@@ -5,13 +5,12 @@ token. What a result says follows from what has become of the world (`changes`) 
 one job of a type at a time, but not how a second one is refused: here by 409.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 from urllib.parse import urlencode
 
-import numpy as np
 import orjson
 
 from socialcrawl.mock.names import DELETED, HERE, PROTECTED, SUSPENDED
@@ -71,7 +70,7 @@ class XComplianceJobs:
         """POST /2/compliance/jobs."""
         given = _read_body(asked.body)
         self._pass_time(asked.now)
-        if any(job.is_open and (job.owner, job.given["type"]) == (guest.label, given["type"]) for job in self._list()):
+        if any(job.is_open for job in self._select(guest, given["type"])):
             detail = f"A compliance job of type [{given['type']}] is running; one at a time can be."
             problem = {"title": "Conflict", "detail": detail, "type": f"{words.problems}conflict", "status": 409}
             return MockResponse(409, orjson.dumps(problem))
@@ -86,8 +85,8 @@ class XComplianceJobs:
             raise InvalidRequestError("type", "", "The `type` query parameter can not be empty")
         _read_choice(asked, "status", STATUSES)
         self._pass_time(asked.now)
-        mine = [job for job in self._list() if (job.owner, job.given["type"]) == (guest.label, kind)]
-        shown = [self._show(job, asked) for job in reversed(mine) if status in (None, job.status)]
+        mine = reversed(self._select(guest, kind))
+        shown = [self._show(job, asked) for job in mine if status in (None, job.status)]
         return _respond({"data": shown} if shown else {})
 
     def get(self, asked: MockRequest, guest: Guest, words: MockVocabulary) -> MockResponse:
@@ -127,12 +126,13 @@ class XComplianceJobs:
             job.ids, job.uploaded, job.status = asked.body.decode("latin-1").split(), asked.now, "in_progress"
         return MockResponse(200, b"", {}, TEXT)
 
-    def _list(self) -> Iterator[MockJob]:
-        yield from self._jobs.values()
+    def _select(self, guest: Guest, kind: str) -> Sequence[MockJob]:
+        """Return the jobs of a type that somebody created, in order."""
+        return [job for job in self._jobs.values() if (job.owner, job.given["type"]) == (guest.label, kind)]
 
     def _pass_time(self, now: float) -> None:
         """Let jobs expire that got no ids in time, and be done that were worked on for long enough."""
-        for job in self._list():
+        for job in self._jobs.values():
             if job.status == "created" and now > job.created + LASTING[SUBMISSION]:
                 job.status = "expired"
             elif job.status == "in_progress" and job.shown and now >= job.uploaded + self._seconds:
@@ -149,8 +149,8 @@ class XComplianceJobs:
 
     def _judge_post(self, key: int) -> tuple[str, float | None] | None:
         """Return why a post is to be deleted, and when it was posted; None where it is there."""
-        place = int(np.searchsorted(self._world.ids, key))
-        if place == len(self._world.ids) or int(self._world.ids[place]) != key:
+        place = self._world.find_post(key)
+        if place < 0:
             return "deleted", None
         posted, fate = float(self._world.created_at[place]), self._changes.find_fate(int(self._world.author[place]))
         if fate != HERE:

@@ -1,8 +1,5 @@
 """The endpoints that look posts up by their ids, from checked parameters to answers; no network here."""
 
-import numpy as np
-
-from socialcrawl.engine.model import LARGEST
 from socialcrawl.mock.names import DELETED, HERE
 from socialcrawl.mock.x.bodies import XAnswer, make_look_up_answer
 from socialcrawl.mock.x.parameters import POST_PARAMETERS
@@ -34,17 +31,10 @@ class XPostEndpoints:
         found: dict[int, None] = {}
         problems = []
         for value in values:
-            post = self._find(int(value))
-            fate = DELETED if post is None else self._changes.find_fate(int(self._world.author[post]))
-            if post is not None and fate == HERE:
+            post = self._changes.place(self._world.find_post(int(value)))
+            fate = DELETED if post < 0 else self._changes.find_fate(int(self._world.author[post]))
+            if post >= 0 and fate == HERE:
                 found[post] = None
             else:
                 problems.append(make_missing_post(call.ask.words, parameter, value, fate))
         return make_look_up_answer(self._renderer, list(found), problems, call.ask, single=parameter == "id")
-
-    def _find(self, number: int) -> int | None:
-        """Return the position of a post that is there at this moment; None where there is none."""
-        place = int(np.searchsorted(self._world.ids, min(number, LARGEST)))
-        known = place < len(self._world.ids) and int(self._world.ids[place]) == number
-        post = self._changes.place(place) if known else -1
-        return post if post >= 0 else None

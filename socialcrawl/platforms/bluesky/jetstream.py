@@ -27,7 +27,7 @@ KEPT = 36 * 3_600.0  # seconds for which version 1 replays; it begins with the o
 SLACK = 300.0  # seconds less than that, as clocks differ
 GAP = 60.0  # seconds without any post on Bluesky that mean that the server has left some out of its replay
 SAME = 5.0  # seconds that the times of events may be out of order
-QUIET = 60.0  # seconds without an event after which the connection is made anew: all of Bluesky is never that quiet
+QUIET = 60.0  # seconds without an event after which it connects again: all of Bluesky always has events in between
 
 
 class LostPlaceError(ConnectionError):

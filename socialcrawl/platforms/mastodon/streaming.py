@@ -34,7 +34,7 @@ class StreamingTerms:
         tags: the hashtags, without their sign.
         token: of a user of the instance.
         check: raises TypeError or ValueError for a status that is none of Mastodon's.
-        now: the clock, Unix seconds: events have no time of their own.
+        now: the clock, Unix seconds, for the times of events, which tell none.
         timeout: seconds to wait for a connection.
         contact: whom the operator of the instance may write to.
     """
