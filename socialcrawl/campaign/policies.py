@@ -59,6 +59,7 @@ class EndpointTable(PoolTable):
     smallest: Annotated[int, Field(ge=1)] | None = None
     returns: str = "post"
     fee: Price = 0.0
+    advance: bool = False
 
 
 class PolicyTable(CheckedTable):
@@ -118,9 +119,15 @@ def load_policy_file(path: Path) -> Policy:
 
 
 def _make_endpoint(given: EndpointTable, pools: Mapping[str, Pool]) -> Endpoint:
-    rules, its = _make_rules(given), tuple(pools[name] for name in given.pools)
-    smallest = given.smallest or 0
-    return Endpoint(page=given.page, smallest=smallest, returns=given.returns, fee=given.fee, pools=its, **rules)
+    return Endpoint(
+        page=given.page,
+        smallest=given.smallest or 0,
+        returns=given.returns,
+        fee=given.fee,
+        advance=given.advance,
+        pools=tuple(pools[name] for name in given.pools),
+        **_make_rules(given),
+    )
 
 
 def _make_rules(given: PoolTable) -> dict[str, tuple[Rule, ...]]:

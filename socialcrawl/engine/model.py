@@ -165,6 +165,7 @@ class RequestPart:
     AUTHOR_PROFILES = 4_000_000  # Bluesky: the profiles of these authors, or of those whose posts an account reposted
     POSTS_BY_ID = 6_000_000  # groups of posts that are fetched by their ids: none leads to the next
     AUTHOR_OF_ID = 7_000_000  # Bluesky: the account of a post that is fetched by an address with a handle
+    STREAM = 5_500_000  # X: parts of a stream, and what opens its connection
     REPEATED_PAGE = 5_000_000  # Bluesky: page 0 of a timeline again, where the first request told of authors only
 
     @classmethod

@@ -185,6 +185,7 @@ class Platform(ABC):
             SettingsError: one is.
         """
         given = {"counts": bool(slices.counted), "search": slices.search != V1, "full_text": slices.full_text}
+        given |= {"stream": bool(slices.stream), "replace_rules": slices.replace_rules}
         for name, is_set in given.items():
             if is_set and name not in known:
                 raise SettingsError(f"[capture] {name} belongs to another platform than {self.title}: remove it.")

@@ -16,12 +16,13 @@ answered, and billed. Nothing here raises, except for MemoryError, which `bound_
 """
 
 import os
+import socket
 import ssl
 import threading
 import weakref
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, wraps
 from importlib.metadata import version
@@ -51,6 +52,7 @@ from socialcrawl.system.secret import redact
 UNKEPT = ("connection", "content-encoding", "content-length", "set-cookie", "transfer-encoding")
 CONNECT = 10.0  # seconds for a connection, at most
 CHUNK = 65_536
+ENDLESS, MAX_STREAM = 1e8, 2**62  # seconds and bytes that an answer may go on for
 FAILURES = (
     TooMuchError,
     httpcore.NetworkError,
@@ -94,6 +96,56 @@ class HttpAnswer:
         pairs = [(name.decode("ascii"), text.decode("latin-1")) for name, text in self.headers.raw]
         headers = [(name, redact(text)) for name, text in pairs if name.lower() not in UNKEPT]
         return Received(self.url, headers, redact(self.body.decode("latin-1")).encode("latin-1"))
+
+
+class HttpStream:
+    """An answer with status 200 that goes on until one side ends it; what is read of it is bounded by the line.
+
+    Attributes:
+        headers: those of the answer.
+    """
+
+    def __init__(self, response: httpcore.Response, exchange: Exchange) -> None:
+        self.headers = httpx.Headers(response.headers)
+        self._response, self._exchange = response, exchange
+        self._socket: socket.socket = response.extensions["network_stream"].get_extra_info("socket")
+        exchange.allow(MAX_STREAM)
+
+    def read_lines(self, longest: int) -> Iterator[bytes]:
+        """Yield lines as they come, without their ends; an empty one for each that says that the server is there.
+
+        Args:
+            longest: bytes of a line.
+
+        Raises:
+            ConnectionError: the connection broke, the server was silent, or a line was longer.
+        """
+        held = b""
+        try:
+            for raw in self._response.iter_stream():
+                *lines, held = (held + raw).split(b"\n")
+                if len(held) > longest:
+                    raise ConnectionError(f"the server sent a line of more than {longest:,} bytes")
+                yield from (line.rstrip(b"\r") for line in lines)
+        except httpcore.TimeoutException as error:
+            raise ConnectionError(f"the server was silent for {self._exchange.timeout:.0f} s") from error
+        except (httpcore.NetworkError, httpcore.ProtocolError) as error:
+            raise ConnectionError(f"the connection broke: {explain_failure(error)}") from error
+
+    def end(self, seconds: float) -> None:
+        """Tell the server that nothing more is wanted; what it has sent can be read for some seconds yet.
+
+        From any thread.
+        """
+        self._exchange.end_within(seconds)
+        with suppress(OSError):
+            socket.socket.shutdown(self._socket, socket.SHUT_WR)  # SSLSocket's own would make it unreadable
+
+    def close(self) -> None:
+        """Close the connection, from any thread."""
+        self._exchange.end_within(0.0)
+        with suppress(OSError):
+            socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
 
 class HttpClient:
@@ -170,6 +222,37 @@ class HttpClient:
                 allowance.give_back(share)
         return HttpAnswer(str(asked), response.status, httpx.Headers(response.headers), body, self.now(), is_cut)
 
+    @contextmanager
+    def open_stream(
+        self, url: str, headers: Mapping[str, str], silence: float
+    ) -> "Iterator[HttpAnswer | HttpStream | Reply]":
+        """Yield an answer that goes on, to be read in this thread; a whole one where its status is not 200.
+
+        A Reply says why none came, as with `fetch`.
+
+        Args:
+            url: the whole address.
+            headers: see `fetch`.
+            silence: seconds to wait for each part of it.
+        """
+        share = AllowanceShare()
+        exchange = Exchange(silence, ENDLESS, share, public=False)
+        with ExitStack() as stack:
+            stack.callback(allowance.give_back, share)
+            try:
+                asked = httpx.URL(url)
+                request = self._make_request("GET", asked, headers, None, exchange, coding="identity")
+                pool = self._find_pool(asked, exchange)
+                stack.enter_context(use_exchange(exchange))
+                response = stack.enter_context(_send_request(pool, request))
+                came: HttpAnswer | HttpStream | Reply = HttpStream(response, exchange)
+                if response.status != 200:
+                    body, is_cut = _read(response, exchange, MAX_ANSWER, cut=True)
+                    came = HttpAnswer(url, response.status, httpx.Headers(response.headers), body, self.now(), is_cut)
+            except FAILURES as error:
+                came = self._explain_failure(error, exchange, 0)
+            yield came
+
     def close(self) -> None:
         """Let go of the connections."""
         with self._making:
@@ -183,10 +266,17 @@ class HttpClient:
         return Reply(ReplyKind.BROKEN, self.now(), why=f"the connection failed: {explain_failure(error)}")
 
     def _make_request(
-        self, method: str, url: httpx.URL, headers: Mapping[str, str], content: bytes | None, exchange: Exchange
+        self,
+        method: str,
+        url: httpx.URL,
+        headers: Mapping[str, str],
+        content: bytes | None,
+        exchange: Exchange,
+        *,
+        coding: str = "gzip",
     ) -> httpcore.Request:
         given = {"Host": url.netloc.decode("ascii"), "User-Agent": self._agent, "Accept": "*/*"}
-        given |= {name.title(): text for name, text in headers.items()} | {"Accept-Encoding": "gzip"}
+        given |= {name.title(): text for name, text in headers.items()} | {"Accept-Encoding": coding}
         if content is not None:
             given["Content-Length"] = str(len(content))
         timeout = self.timeout

@@ -25,6 +25,7 @@ class SlicePlan:
         counted: into how many slices at least a query's span is cut by counts of its posts; 0: they are not counted.
         live: whether a stream is read too.
         stream: the address of the server that streams; "": the platform's usual one.
+        replace_rules: whether rules of a stream that others made are deleted, where a stream has rules.
     """
 
     pages: int = 20
@@ -36,6 +37,7 @@ class SlicePlan:
     full_text: bool = False
     live: bool = False
     stream: str = ""
+    replace_rules: bool = False
 
 
 BY_DEFAULT = SlicePlan()

@@ -80,6 +80,10 @@ class Exchange:
         """Return whether the deadline is over."""
         return time.monotonic() >= self._ends
 
+    def end_within(self, seconds: float) -> None:
+        """Let the deadline be over in so many seconds, or sooner."""
+        self._ends = min(self._ends, time.monotonic() + seconds)
+
     def allow(self, size: int) -> None:
         """Let `size` more bytes come."""
         self._raw += size

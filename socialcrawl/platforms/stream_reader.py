@@ -24,6 +24,7 @@ from socialcrawl.system.secret import redact
 ROOM = 20_000  # events that a reader holds at most ...
 BYTES = 64 * 2**20  # ... and the bytes that they may have come in
 IDLE = 60.0  # seconds after which nobody is read for
+CLOSING = 2.0  # seconds for a connection to be closed
 PATIENCE = 60.0  # seconds until a segment that is read again has come
 
 
@@ -37,6 +38,7 @@ class StreamEvent:
         deleted: the id of a post that was deleted; "": none was.
         account: the id of an account that was deleted; "": none was.
         size: bytes that it came in.
+        cost: mills that the server bills for it.
     """
 
     place: Place
@@ -44,11 +46,12 @@ class StreamEvent:
     deleted: str = ""
     account: str = ""
     size: int = 0
+    cost: int = 0
 
     @property
     def is_kept(self) -> bool:
         """Whether anything of it has to be stored; else it only shows how far the stream is."""
-        return self.post is not None or bool(self.deleted or self.account)
+        return self.post is not None or bool(self.deleted or self.account or self.cost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,7 @@ class Segment:
         posts: those that match, in the order in which they came, without those that were deleted in the same segment.
         deleted: ids of posts that were deleted.
         accounts: ids of accounts that were deleted.
+        cost: mills that the server bills for it; unreadable: those of it that are for no post.
     """
 
     begin: float
@@ -69,6 +73,8 @@ class Segment:
     posts: list[Any] = field(default_factory=list)
     deleted: list[str] = field(default_factory=list)
     accounts: list[str] = field(default_factory=list)
+    cost: int = 0
+    unreadable: int = 0
 
 
 class StreamConnection(Protocol):
@@ -98,11 +104,14 @@ class StreamRefusedError(Exception):
         kind: what the planner has to make of it.
         status: of the answer.
         after: seconds for which the server asks to be left alone; None: it did not say.
+        reply: the reply to the request for the connection, where that is one of the ledger's.
     """
 
-    def __init__(self, kind: ReplyKind, status: int, why: str, after: float | None = None) -> None:
+    def __init__(
+        self, kind: ReplyKind, status: int, why: str, after: float | None = None, reply: Reply | None = None
+    ) -> None:
         super().__init__(why)
-        self.kind, self.status, self.after = kind, status, after
+        self.kind, self.status, self.after, self.reply = kind, status, after, reply
 
 
 class StreamReader:
@@ -120,7 +129,7 @@ class StreamReader:
     ) -> None:
         self.connect, self.name_post, self.now, self.room = connect, name_post, now, room
         self._changed = threading.Condition()
-        self._run: _Run | None = None
+        self._run: StreamRun | None = None
         self._hurries = 0
 
     def read(self, place: Place, *, seconds: float, most: int, through: Place | None = None) -> Segment | Reply:
@@ -156,7 +165,8 @@ class StreamReader:
         page = parse(found.posts)
         if through is None:
             page = replace(page, deleted=found.deleted, deleted_accounts=found.accounts)
-        return Reply(ReplyKind.OK, self.now(), rows=page, cursor=str(StreamPart(found.begin, found.end)))
+        part = str(StreamPart(found.begin, found.end))
+        return Reply(ReplyKind.OK, self.now(), rows=page, cursor=part, cost=found.unreadable)
 
     def hurry(self) -> None:
         """Return to callers that wait for a segment what there is so far."""
@@ -171,15 +181,18 @@ class StreamReader:
             if run is not None:
                 run.stop()
             self._changed.notify_all()
+        if run is not None and run.thread is not None:
+            run.thread.join(CLOSING)
 
-    def _start(self, place: Place) -> "_Run":
+    def _start(self, place: Place) -> "StreamRun":
         if self._run is not None:
             self._run.stop()
-        run = self._run = _Run(place)
-        threading.Thread(target=self._pump, args=(run,), name="stream", daemon=True).start()
+        run = self._run = StreamRun(place)
+        run.thread = threading.Thread(target=self._pump, args=(run,), name="stream", daemon=True)
+        run.thread.start()
         return run
 
-    def _wait(self, run: "_Run", seconds: float, most: int, through: Place | None) -> None:
+    def _wait(self, run: "StreamRun", seconds: float, most: int, through: Place | None) -> None:
         """Wait until a segment has come, or it is time to return what has."""
         until, hurries = monotonic() + (seconds if through is None else PATIENCE), self._hurries
         while not run.has(most, through) and run.error is None:
@@ -191,7 +204,7 @@ class StreamReader:
                 return
             self._changed.wait(min(left, 1.0))
 
-    def _pump(self, run: "_Run") -> None:
+    def _pump(self, run: "StreamRun") -> None:
         """Read a connection until it ends, or nobody asks for it any more."""
         error: Exception = ConnectionError("the server closed the stream")
         try:
@@ -201,7 +214,7 @@ class StreamReader:
                     self._changed.notify_all()
                 for event in connection:
                     with self._changed:
-                        run.note(event)
+                        self._note(run, event)
                         self._changed.notify_all()
                         while run.is_full(self.room) and not run.is_idle():
                             self._changed.wait(1.0)
@@ -214,7 +227,10 @@ class StreamReader:
                 run.error = error
                 self._changed.notify_all()
 
-    def _take(self, run: "_Run", place: Place, most: int, through: Place | None) -> Segment | Reply:
+    def _note(self, run: "StreamRun", event: StreamEvent) -> None:
+        run.note(event)
+
+    def _take(self, run: "StreamRun", place: Place, most: int, through: Place | None) -> Segment | Reply:
         run.asked_at = monotonic()
         if through is not None and not run.has(most, through):
             error = run.error or ConnectionError(f"the server was silent for {PATIENCE:.0f} s")
@@ -233,14 +249,17 @@ class StreamReader:
             [post for key, post in posts.items() if key not in deleted],
             sorted(deleted),
             sorted({event.account for event in events if event.account}),
+            sum(event.cost for event in events),
+            sum(event.cost for event in events if event.post is None),
         )
 
 
-class _Run:
+class StreamRun:
     """What one connection has brought since a place. The lock of its reader guards it."""
 
     def __init__(self, place: Place) -> None:
         self.place = place
+        self.thread: threading.Thread | None = None
         self.connection: StreamConnection | None = None
         self.begin: float | None = None
         self.held: deque[StreamEvent] = deque()
@@ -336,6 +355,8 @@ class _Run:
 def explain_error(error: Exception, now: float) -> Reply:
     """Return the reply that says why a stream cannot be read."""
     why = redact(f"the stream: {str(error) or type(error).__name__}")
+    if isinstance(error, StreamRefusedError) and error.reply is not None:
+        return replace(error.reply, why=why)
     if isinstance(error, StreamRefusedError):
         return Reply(error.kind, now, status=error.status, date=now, why=why, after=error.after)
     return Reply(ReplyKind.BROKEN, now, why=why)

@@ -45,6 +45,7 @@ class Endpoint:
     the longest-known first (the one that rate-limit headers speak of); those of its `pools` come before. Without any,
     such tokens are not let in. `page` is the most resources of kind `returns` that one request brings, `smallest` the
     fewest that it may be asked for (0: it cannot be asked for fewer than all), `fee` its own price in dollars.
+    `advance`: it is a stream's connection, and its page is paid for posts that may come before they are asked for.
     """
 
     app: tuple[Rule, ...] = ()
@@ -55,6 +56,7 @@ class Endpoint:
     public: tuple[Rule, ...] = ()
     pools: tuple[Pool, ...] = ()
     smallest: int = 0
+    advance: bool = False
 
     def get_own_rules(self, kind: str) -> tuple[Rule, ...]:
         """Return the rules for tokens of a kind that are of this endpoint alone."""

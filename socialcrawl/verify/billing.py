@@ -20,6 +20,7 @@ from socialcrawl.verify.story import CampaignRecord
 UNANSWERED = "no answer came: the dearest price counts"
 INCLUDED = "answers with posts or users that they carried along, whose number is not kept"
 UNPRICED = "endpoints that the price table does not have"
+ADVANCE = "connections of streams, which pay in advance for posts that may come"
 REFUSED = "answers that could not be used, whose size is not kept"
 UNLISTED = "an older program did not write down which posts came"
 NO_QUESTION = "held answers whose questions are not there: erased, or in an export"
@@ -127,8 +128,10 @@ class BillingCheck:
             self._compare_cost(place, row.cost, row.most if row.kind == ReplyKind.LOST else 0)
         elif row.kind == ReplyKind.LOST:
             self.costs.leave(UNANSWERED)
-        elif self._prices.find_endpoint(row.endpoint) is None:
+        elif (endpoint := self._prices.find_endpoint(row.endpoint)) is None:
             self.costs.leave(UNPRICED)
+        elif endpoint.advance and 0 <= row.cost <= row.most:
+            self.costs.leave(ADVANCE)
         elif row.new_posts is not None and not fresh <= row.new_posts:
             self.costs.differ(place, "new_posts", row.new_posts, fresh)
         elif row.kind == ReplyKind.INVALID:

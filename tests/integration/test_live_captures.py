@@ -57,6 +57,7 @@ class Moving(CampaignView):
 
     def __init__(self, streamed, time, clock, *, step, deeds, most, expected):
         super().__init__()
+        self.end = streamed.rows[-1].at
         self.streamed, self.time, self.clock, self.step, self.deeds = streamed, time, clock, step, deeds
         self.most, self.expected, self.batches, self.acts, self.crawl = most, expected, 0, [], None
 
@@ -66,15 +67,15 @@ class Moving(CampaignView):
         if (deed := self.deeds.get(self.batches)) is not None:
             deed()
         self.time.at += self.step
-        self.streamed.move(min(int(self.time.at), ROWS[-1].at + 1))
+        self.streamed.move(min(int(self.time.at), self.end + 1))
         if self.batches >= self.most or (self.batches > max(self.deeds, default=0) and self.is_over()):
             self.clock.interrupt()
 
     def is_over(self):
-        return self.time.at > ROWS[-1].at and not self.crawl.pending and self.expected()
+        return self.time.at > self.end and not self.crawl.pending and self.expected()
 
 
-def capturing(url, place, *, platform="bluesky", capture=None, source=None, crawl=None):
+def capturing(url, place, *, platform="bluesky", capture=None, source=None, crawl=None, **more):
     base = {"platform": platform, "base_url": url, "timeout": 30.0, **(source or {})}
     if platform == "mastodon":
         base |= {"domain": "home.example", "token_env": TOKEN_ENV}
@@ -87,11 +88,23 @@ def capturing(url, place, *, platform="bluesky", capture=None, source=None, craw
         "crawl": {"refresh_rate": 2, **(crawl or {})},
         "source": base,
         "limits": {**MANY, "pause": 0.01, "longest_pause": 0.04, "give_up": 5.0},
+        **more,
     }
 
 
-def follow(streamed, place, *, begun=BEGUN, step=100.0, deeds=None, most=None, expected=None, **given):
-    """Run a live capture while the file's time passes; return what it did.
+def follow(
+    streamed,
+    place,
+    *,
+    begun=BEGUN,
+    step=100.0,
+    deeds=None,
+    most=None,
+    expected=None,
+    ends=StopKind.INTERRUPTED,
+    **given,
+):
+    """Run a live capture while the file's time passes; return what it did, and why it ended.
 
     `expected` says whether the database has all, by default all posts that match; a run ends after FOREVER batches.
     """
@@ -108,7 +121,8 @@ def follow(streamed, place, *, begun=BEGUN, step=100.0, deeds=None, most=None, e
         campaign.parts.pool.shutdown()
     finally:
         campaign.close()
-    assert reason.kind == StopKind.INTERRUPTED, reason
+    assert reason.kind == ends, reason
+    view.reason = reason
     return view
 
 

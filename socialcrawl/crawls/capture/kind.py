@@ -96,6 +96,7 @@ Where ids were imported, their posts are here too, if they still existed when th
             capture.full_text,
             capture.live,
             capture.stream or "",
+            capture.replace_rules,
         )
 
     def is_endless(self, settings: Settings) -> bool:

@@ -40,14 +40,16 @@ class CaptureSection(Section):
     latest: Span = Field(default="1h", description="... and at most: as long as about a page of them takes")
     live: bool = Field(
         default=USUAL.live,
-        description="Bluesky and Mastodon: also read new posts from a stream, without an end; what the stream cannot "
-        "replay is searched",
+        description="also read new posts from a stream, without an end; what the stream cannot replay is searched",
     )
     segment: Span = Field(default="20s", description="live: how much of the stream is stored together, at most")
     stream: str | None = Field(
         default=None,
         description="live: address of the server, such as wss://jetstream.us-east.bsky.network; one that speaks "
         "version 1 only ends in /subscribe",
+    )
+    replace_rules: bool = Field(
+        default=False, description="live, X: delete the stream rules of your app that this campaign did not make"
     )
     ids: bool = Field(
         default=False,
@@ -89,6 +91,8 @@ class CaptureSection(Section):
             raise ValueError(
                 "stream names the server of live = true, which is not set: write live = true, or remove stream"
             )
+        if self.replace_rules and not self.live:
+            raise ValueError("replace_rules is about the stream of live = true, which is not set: remove it")
         if self.stream is not None and not self.stream.startswith(("wss://", "ws://", "https://", "http://")):
             raise ValueError("stream is the address of a server: write wss:// before its name")
         if parse_seconds(self.soonest) > parse_seconds(self.latest):

@@ -3,8 +3,10 @@
 Reposts match by their text, and posts that quote others by the quoted text too. Nothing is sent again.
 """
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from time import monotonic
 from typing import Any
 
 import orjson
@@ -23,6 +25,7 @@ from socialcrawl.mock.x.stream_rules import RULE_DIALECT, StreamRule, StreamRule
 from socialcrawl.mock.x.vocabulary import MockVocabulary, ShownFields
 
 HEARTBEAT = 20.0  # seconds
+FASTEST = 250  # posts that a connection is sent within any second
 _END = b"\r\n"
 _USUAL = "OperationalDisconnect"
 
@@ -66,6 +69,7 @@ class XFilteredStream(MockStream):
 
     def __post_init__(self) -> None:
         self._reader = EventReader(self.renderer.changes)
+        self._sent: deque[float] = deque()  # when the posts of the last second were
 
     def pull(self, most: int) -> Sequence[Message] | None:
         """Return the next posts that match a rule, with the rules that they match."""
@@ -75,6 +79,11 @@ class XFilteredStream(MockStream):
             if self.bill.dollars >= self.credits:
                 raise StreamEndedError(last=[make_disconnection(self.ask.words, "ForceDisconnect")])
             most = 1  # each post may be the last that is paid for
+        while self._sent and self._sent[0] < monotonic() - 1.0:
+            self._sent.popleft()
+        most = min(most, FASTEST - len(self._sent))
+        if most < 1:
+            return None
         items = self._reader.read(most)
         return [message for item in items for message in self._tell(item)] if items else None
 
@@ -101,6 +110,7 @@ class XFilteredStream(MockStream):
 
     def note_sent(self, post: int, now: float) -> None:
         """Bill a post, and what its expansions bring."""
+        self._sent.append(monotonic())
         posts, users = find_billed(self.renderer, post, self.ask)
         self.bill.charge(now, posts, users)
 

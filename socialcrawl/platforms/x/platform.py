@@ -18,10 +18,12 @@ from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan
 from socialcrawl.platforms.x.applications import POLICY, check_applications, find_application
 from socialcrawl.platforms.x.compliance_service import XComplianceService
 from socialcrawl.platforms.x.entities import ENTITIES
+from socialcrawl.platforms.x.live_source import StreamSource, make_rules, make_tag
 from socialcrawl.platforms.x.meters import XMeters, make_probe_request
 from socialcrawl.platforms.x.slice_counting import SliceCounting
 from socialcrawl.platforms.x.source import (
     ARCHIVE,
+    AUTHORS,
     BY_ID,
     BY_NAME,
     FOLLOWING,
@@ -33,7 +35,7 @@ from socialcrawl.platforms.x.source import (
     XSource,
     make_time_bounds,
 )
-from socialcrawl.platforms.x.vocabulary import USER_FIELDS, find_vocabulary
+from socialcrawl.platforms.x.vocabulary import USER_FIELDS, Vocabulary, find_vocabulary
 from socialcrawl.ratelimit.policy import Policy
 from socialcrawl.system.loopback import is_loopback
 
@@ -51,6 +53,7 @@ class XPlatform(Platform):
 
     facts = X
     searches = True
+    streams = True
     roles = EndpointRoles(
         search=SEARCH,
         by_name=BY_NAME,
@@ -99,9 +102,14 @@ class XPlatform(Platform):
         return topic.build_queries() if settings.seeds.search else []
 
     def check_slices(self, settings: Settings, slices: SlicePlan) -> None:
-        """See `Platform.check_slices`: the archive is open to tokens of applications only."""
-        self.check_slice_keys(slices, "counts")
+        """See `Platform.check_slices`: the archive and the stream are open to tokens of applications only."""
+        self.check_slice_keys(slices, "counts", "replace_rules")
         signed = [one.name for one, _ in self.list_credentials(settings) if one.kind != "app"]
+        if slices.live and signed:
+            raise SettingsError(
+                f"X's stream takes bearer tokens of an application only, and {signed[0]!r} is a user's: remove it, or "
+                "write ongoing = true instead of live = true under [capture]."
+            )
         if slices.archive and signed:
             raise SettingsError(
                 f"X's full-archive search takes bearer tokens of an application only, and {signed[0]!r} is a user's: "
@@ -111,7 +119,12 @@ class XPlatform(Platform):
     def list_slice_queries(self, settings: Settings, topic: Topic, slices: SlicePlan) -> list[str]:
         """See `Platform.list_slice_queries`."""
         del settings
-        return topic.build_queries(LONGEST_ARCHIVED if slices.archive else LONGEST)
+        longest = LONGEST_ARCHIVED if slices.archive else LONGEST
+        if not slices.live:
+            return topic.build_queries(longest)
+        queries = topic.build_queries(longest - len(make_rules([""])[0]))
+        make_rules(queries)
+        return queries
 
     def get_slice_endpoint(self, slices: SlicePlan) -> str:
         """See `Platform.get_slice_endpoint`."""
@@ -172,7 +185,14 @@ class XPlatform(Platform):
             reach=reach,
             count=SliceCounting(words, terms.policy, slices, size, now, reach).count if slices.counted else None,
             ids=terms.ids,
+            stream=self._make_stream(terms, words, queries) if slices.live else None,
         )
+
+    def _make_stream(self, terms: Terms, words: Vocabulary, queries: Sequence[str]) -> StreamSource:
+        settings, slices = terms.settings, terms.slices or BY_DEFAULT
+        authors = AUTHORS if slices.authors else {}
+        tag = make_tag(settings.name)
+        return StreamSource(words, terms.policy, authors, make_rules(queries), tag, slices.replace_rules)
 
     def make_wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "XWire":
         """See `Platform.make_wire`: a client for each token."""

@@ -28,6 +28,7 @@ from socialcrawl.platforms.look_ups import explain_missing, find_id, list_mentio
 from socialcrawl.platforms.marks import Snowflakes
 from socialcrawl.platforms.node_reading import Reading
 from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan, read_slice
+from socialcrawl.platforms.x.live_source import StreamSource
 from socialcrawl.platforms.x.vocabulary import USER_FIELDS, Vocabulary
 from socialcrawl.ratelimit.policy import Policy
 
@@ -79,6 +80,7 @@ class XSource:
         reach: from when on searches find posts (Unix seconds, whole); older slices are missing. None: no bound.
         count: counts the posts of a query in the span of a pick; None: no pick asks for that.
         ids: finds the ids of posts that were imported to be fetched.
+        stream: reads the stream; None: no pick asks for that.
     """
 
     def __init__(
@@ -97,7 +99,9 @@ class XSource:
         reach: float | None = None,
         count: CountPosts | None = None,
         ids: FindIds = find_none,
+        stream: StreamSource | None = None,
     ) -> None:
+        self.stream = stream
         self.slices, self.reach, self.count, self.ids = slices, reach, count, ids
         self.span, self.follows, self.follow, self.activity = dict(span or {}), follows, follow, activity
         self.policy, self.words, self.queries = policy, words, tuple(queries)
@@ -118,6 +122,7 @@ class XSource:
             Act.SLICE: lambda pick, _: self._read_slice(pick),
             Act.COUNT: lambda pick, _: self._count_posts(pick),
             Act.HYDRATE: lambda pick, _: self._hydrate(pick),
+            Act.LIVE: lambda pick, _: self._read_stream(pick),
             Act.INWARD: self._read_inward,
         }
         pairs = _find_pairs(batch, accounts)
@@ -166,6 +171,11 @@ class XSource:
         if self.count is None:
             raise ValueError("a count of posts by a source that counts none")
         return {pick.n: (yield from self.count(pick, self.queries[-1 - pick.node]))}
+
+    def _read_stream(self, pick: Pick) -> Conversation:
+        if self.stream is None:
+            raise ValueError("a part of a stream of a source that reads none")
+        return {pick.n: (yield from self.stream.read(pick))}
 
     def _hydrate(self, pick: Pick) -> Conversation:
         asked = {**self.words.fields, **self.words.search, **(AUTHORS if self.slices.authors else {})}

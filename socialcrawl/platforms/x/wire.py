@@ -1,7 +1,8 @@
 """The wire to X: one tweepy client a credential. It sends, parses and classifies; it never raises and never waits."""
 
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 from urllib.parse import quote
 
@@ -17,6 +18,8 @@ from socialcrawl.platforms.json_reader import decode_json, name_empty
 from socialcrawl.platforms.x import classify, parse
 from socialcrawl.platforms.x.compliance_service import CREATE, is_about_jobs
 from socialcrawl.platforms.x.counts import ARCHIVE_COUNTS, COUNTS, parse_buckets
+from socialcrawl.platforms.x.live_source import CHANGE, PART, RULES, STREAM, read_rules
+from socialcrawl.platforms.x.live_stream import XStreamReader
 from socialcrawl.platforms.x.source import BY_ID, BY_NAME, FOLLOWING, MENTIONS, POSTS, TIMELINE
 from socialcrawl.platforms.x.transport import NoAnswerError, XSession
 from socialcrawl.platforms.x.vocabulary import Vocabulary
@@ -65,17 +68,35 @@ class XWire:
     now: Callable[[], float]
     keep: bool = False
     whole: bool = False
+    stream: XStreamReader = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        made = XStreamReader(self.words, self.policy, self._parse_search, self.now)
+        object.__setattr__(self, "stream", made)
+
+    def hurry(self) -> None:
+        """See `protocols.Hurried`."""
+        self.stream.hurry()
 
     def close(self) -> None:
         """Let go of the connections."""
+        self.stream.close()
         for made in self.clients.values():
             made.session.close()
 
     @bound_memory
     def send(self, grant: Grant) -> Reply:
         """Return the reply to one request; see `protocols.Wire.send`."""
+        request = grant.request
+        if request.endpoint == PART:
+            return self.stream.take_part(grant)
+        if request.endpoint == STREAM:
+            made = self.clients[grant.credential]
+            return self.stream.connect_by(grant, made.session, str(made.bearer_token))
         reply, body = self.ask(grant)
-        return self._read(grant.request, reply, body) if reply.kind in (ReplyKind.OK, ReplyKind.MISSING) else reply
+        if request.endpoint in (RULES, CHANGE) and reply.kind == ReplyKind.OK:
+            return read_rules(request, reply, body)
+        return self._read(request, reply, body) if reply.kind in (ReplyKind.OK, ReplyKind.MISSING) else reply
 
     def ask(self, grant: Grant) -> tuple[Reply, Any]:
         """Return the reply to one request without rows, and its decoded JSON; None where it is none.
@@ -163,6 +184,9 @@ class XWire:
     def _compute_price(self, posts: int, users: int) -> int:
         return self.policy.compute_price("post", posts) + self.policy.compute_price("user", users)
 
+    def _parse_search(self, body: Mapping[str, Any]) -> Page:
+        return parse.parse_posts(body, self.words, self.hits, keep=self.keep)
+
     def _parse_page(self, request: Request, body: Mapping[str, Any]) -> Page:
         if request.endpoint in (BY_ID, BY_NAME):
             return parse.parse_users(body, self.words, recent=self.words.asks_recent(request.params))
@@ -190,8 +214,15 @@ def _send(made: tweepy.Client, request: Request) -> requests.Response:
         shown = {"Authorization": f"Bearer {made.bearer_token}"}
         signing: requests.Response = made.session.request(method, route, headers=shown, **given)
         return signing
+    method, content = "GET", None
+    if request.endpoint == CHANGE:
+        method, params, content = "POST", {}, json.loads(params["change"])
+    elif request.endpoint == RULES:
+        params = {}
     try:
-        answer: requests.Response = made.request("GET", route, params=params, user_auth=made.bearer_token is None)
+        answer: requests.Response = made.request(
+            method, route, params=params, json=content, user_auth=made.bearer_token is None
+        )
     except requests.RequestException:
         raise
     except tweepy.HTTPException as error:

@@ -299,6 +299,10 @@ def test_the_policy_of_x_is_that_of_its_table_of_limits():
         "/2/tweets/counts/recent": Endpoint(quarters(300), (), 1, "count", 0.005),
         "/2/tweets/counts/all": Endpoint(quarters(300), (), 1, "count", 0.010),
         "/2/usage/tweets": Endpoint(quarters(50), (), 1, "usage"),
+        "/2/tweets/search/stream": Endpoint(quarters(50), (), 300, "post", advance=True),
+        "/2/tweets/search/stream?part": Endpoint((Rule(120, 60.0, "sliding"),), (), 100, "post", smallest=10),
+        "/2/tweets/search/stream/rules": Endpoint(quarters(450), (), 1, "rule"),
+        "/2/tweets/search/stream/rules?change": Endpoint(quarters(100), (), 1, "rule"),
         **dict.fromkeys(JOBS, Endpoint(quarters(150), (), 1, "job")),
     }
     assert dict(table.prices) == {"post": 0.005, "user": 0.010}

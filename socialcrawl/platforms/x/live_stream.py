@@ -1,0 +1,177 @@
+"""X's filtered stream on the wire: the one connection of an app, and the parts of it that are taken."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import count
+from typing import Any
+from urllib.parse import urlencode
+
+from socialcrawl.engine.model import Grant, Page, Reply, ReplyKind, parse_time
+from socialcrawl.engine.stream_places import Place, parse_place
+from socialcrawl.platforms.headers import parse_date, parse_pause
+from socialcrawl.platforms.http_client import HttpAnswer, HttpStream
+from socialcrawl.platforms.json_reader import decode_json
+from socialcrawl.platforms.metered_reader import MeteredReader
+from socialcrawl.platforms.stream_reader import StreamEvent, StreamRefusedError
+from socialcrawl.platforms.x import classify, parse
+from socialcrawl.platforms.x.live_source import OURS, STREAM
+from socialcrawl.platforms.x.transport import XSession
+from socialcrawl.platforms.x.vocabulary import Vocabulary
+from socialcrawl.ratelimit.policy import Policy
+
+Json = Mapping[str, Any]
+SILENCE = 45.0  # seconds without a byte after which a connection counts as broken: X says every 20 s that it is there
+LONGEST = 2**20  # bytes of a message
+WRONG = (AttributeError, KeyError, TypeError, ValueError)
+
+_epochs = count(1)
+
+
+class FilteredConnection:
+    """An open connection.
+
+    Args:
+        stream: the answer that goes on.
+        opening: the reply to the request that opened it.
+        begin: from when on it is complete, Unix seconds.
+        terms: what its posts are read by.
+    """
+
+    def __init__(self, stream: HttpStream, opening: Reply, begin: float, terms: "XStreamReader") -> None:
+        self.opening, self._stream, self._terms = opening, stream, terms
+        self._epoch, self._numbers = f"{opening.at:.3f}-{next(_epochs)}", count(1)
+        self.begin: Place | None = Place(begin, f"{self._epoch}:0")
+
+    def __iter__(self) -> Iterator[StreamEvent]:
+        """See `stream_reader.StreamConnection`.
+
+        Raises:
+            StreamRefusedError: posts lack the fields that were requested.
+            ConnectionError: X closed the connection, or is not there any more.
+        """
+        for line in self._stream.read_lines(LONGEST):
+            place = Place(self._terms.now(), f"{self._epoch}:{next(self._numbers)}")
+            yield self._parse(place, line) if line else StreamEvent(place)
+
+    def end(self, seconds: float) -> None:
+        """See `metered_reader.MeteredConnection.end`."""
+        self._stream.end(seconds)
+
+    def close(self) -> None:
+        """See `stream_reader.StreamConnection.close`."""
+        self._stream.close()
+
+    def _parse(self, place: Place, line: bytes) -> StreamEvent:
+        told = decode_json(line)
+        if not isinstance(told, dict):
+            return StreamEvent(place)
+        if "data" not in told:
+            raise ConnectionError(f"X ended the stream: {_explain_end(told)}")
+        cost = self._terms.compute_cost(told)
+        try:
+            self._terms.parse([told])
+        except parse.FieldsMissingError as error:
+            why = (
+                f"X did not send the fields that were requested ({', '.join(error.args[0])}): set vocabulary = "
+                '"tweet" or "post" under [source]'
+            )
+            raise StreamRefusedError(ReplyKind.INVALID, 200, why) from error
+        except WRONG:
+            return StreamEvent(place, size=len(line), cost=cost)
+        return StreamEvent(place, post=told, size=len(line), cost=cost)
+
+
+class XStreamReader(MeteredReader):
+    """The stream of one campaign.
+
+    Args:
+        words: the vocabulary that posts are written in.
+        policy: the prices.
+        parse_page: makes a page of the body of an answer.
+        now: the clock, Unix seconds.
+    """
+
+    def __init__(
+        self, words: Vocabulary, policy: Policy, parse_page: Callable[[Json], Page], now: Callable[[], float]
+    ) -> None:
+        super().__init__(lambda told: str(told["data"]["id"]), now)
+        self.words, self.policy, self.parse_page = words, policy, parse_page
+
+    def connect_by(self, grant: Grant, session: XSession, token: str) -> Reply:
+        """Return the reply to the request for a connection, which is then open.
+
+        Args:
+            grant: the request.
+            session: of the credential.
+            token: its bearer token.
+        """
+        request = grant.request
+        complete = parse_time(request.params["complete"]) if "complete" in request.params else 0.0
+
+        @contextmanager
+        def connecting(place: Place) -> Iterator[FilteredConnection]:
+            del place  # nothing is sent again
+            query = urlencode({name: text for name, text in request.params.items() if name not in OURS})
+            shown = {"Authorization": f"Bearer {token}"}
+            with session.http.open_stream(f"{session.base}{STREAM}?{query}", shown, SILENCE) as came:
+                if isinstance(came, Reply):
+                    raise StreamRefusedError(came.kind, 0, came.why, reply=replace(came, at=self.now()))
+                opening = _read_opening(came, self.now())
+                if isinstance(came, HttpAnswer):
+                    raise StreamRefusedError(opening.kind, came.status, opening.why, reply=opening)
+                yield FilteredConnection(came, opening, max(opening.at, complete), self)
+
+        return self.open(parse_place(request.params["after"]), connecting, request.most)
+
+    def take_part(self, grant: Grant) -> Reply:
+        """Return the reply to the request for a part; it costs what its posts cost."""
+        request = grant.request
+        asked = {**request.params, "limit": request.params["max_results"]}
+        reply = self.take(asked, self.parse, request.most)
+        page = reply.rows
+        if not isinstance(page, Page):
+            return reply
+        posts = self.policy.compute_price("post", len(page.posts))
+        users = self.policy.compute_price("user", len(page.accounts))
+        return replace(reply, cost=min(request.most, reply.cost + posts + users))
+
+    def parse(self, told: list[Any]) -> Page:
+        """Return a page of messages."""
+        users = {user["id"]: user for one in told for user in (one.get("includes") or {}).get("users") or ()}
+        return self.parse_page({"data": [one["data"] for one in told], "includes": {"users": list(users.values())}})
+
+    def compute_cost(self, told: Json) -> int:
+        """Return what X bills for a message, in mills."""
+        includes = told.get("includes")
+        users = includes.get("users") if isinstance(includes, dict) else None
+        many = len(users) if isinstance(users, list) else 0
+        return self.policy.compute_price("post", 1) + self.policy.compute_price("user", many)
+
+
+def _read_opening(came: HttpAnswer | HttpStream, at: float) -> Reply:
+    """Return the reply that the status and the headers of an answer make, without rows."""
+    known, date = classify.parse_limits(came.headers), parse_date(came.headers)
+    if isinstance(came, HttpStream):
+        return Reply(ReplyKind.OK, at, status=200, date=date, limits=known)
+    body, server = decode_json(came.body), at if date is None else date
+    kind, why = classify.classify(came.status, body, known, server)
+    issue = body.get("connection_issue") if isinstance(body, dict) else None
+    if issue == "TooManyConnections":
+        why = "another program reads the stream of this app, which X lets only one do: stop it"
+    return Reply(
+        kind,
+        at,
+        status=came.status,
+        date=server,
+        limits=known,
+        why=why,
+        after=parse_pause(came.status, came.headers, server),
+    )
+
+
+def _explain_end(told: Json) -> str:
+    errors = told.get("errors")
+    first = errors[0] if isinstance(errors, list) and errors and isinstance(errors[0], dict) else told
+    said = [str(first[name]) for name in ("disconnect_type", "title", "detail") if first.get(name)]
+    return ": ".join(said)[:300] or "it did not say why"

@@ -1,0 +1,154 @@
+"""A capture reads X's filtered stream: every post once, within the ledger and the budget, whatever breaks."""
+
+import os
+import signal
+import sys
+import time
+from random import Random
+
+import httpx
+import pytest
+from archive_captures import reported, stamp
+from bluesky_mock import START, Row, town
+from commands import socialcrawl
+from killed_campaigns import DONE, nursery
+from stream_clients import SIGNED_IN, streaming
+from test_live_captures import (
+    BEGUN,
+    PLENTY,
+    ROWS,
+    TOKEN_ENV,
+    capturing,
+    follow,
+    matching,
+    read,
+    stored,
+)
+
+from socialcrawl.engine.model import Act, StopKind
+from socialcrawl.mock.server import serve_in_thread
+
+LATER = [*ROWS, Row("later", "zed", ROWS[-1].at + 3_000, "nothing")]  # the mock's time stands at its last post
+RULES = "/2/tweets/search/stream/rules"
+MILLS = 100_000  # of a dollar
+
+
+@pytest.fixture(autouse=True)
+def token(monkeypatch):
+    monkeypatch.setitem(os.environ, TOKEN_ENV, "x")
+
+
+def follow_x(streamed, place, *, capture=None, **given):
+    capture = {"segment": "0.2s", **(capture or {})}
+    return follow(streamed, place, platform="x", source={"token_env": TOKEN_ENV}, capture=capture, step=150.0, **given)
+
+
+def spent(place):
+    [(mills,)] = read(place, "select sum(cost) from request")
+    return mills / MILLS
+
+
+def check_bill(streamed, place):
+    """What the mock has billed is within what the ledger says, and verify finds nothing wrong with that."""
+    assert streamed.mock.report()["totals"]["dollars"] <= spent(place)
+    child = socialcrawl("verify", place)
+    assert "Everything that can be checked agrees." in child.stdout, child.stdout + child.stderr
+
+
+def test_the_past_and_what_appears_is_stored_once(tmp_path):
+    place = tmp_path / "a.db"
+    with streaming(LATER, begin=BEGUN) as streamed:
+        view = follow_x(streamed, place)
+        check_bill(streamed, place)
+        [rule] = streamed.admin.get(RULES).json()["data"]
+        assert (rule["value"], rule["tag"]) == ("(rust) -is:retweet", "socialcrawl:campaign")
+        bill = streamed.mock.report()["totals"]["dollars"]
+    assert stored(place) == matching()
+    assert {Act.SLICE, Act.LIVE} == set(view.acts)
+    told = reported(place)
+    assert told["stream"]["posts"] > 10
+    assert len(told["stream"]["complete"]) == len(told["queries"][0]["complete"]) == 1
+    assert 1.5 <= round(spent(place) - bill, 5) < 1.6, "300 posts in advance, and near midnight those of both days"
+
+
+def test_connections_that_break_lose_nothing_and_their_advance_is_paid_once(tmp_path):
+    place = tmp_path / "a.db"
+    rules = [
+        {"kind": "drop", "every": 7},
+        {"kind": "disconnect", "every": 9},
+        {"kind": "duplicate", "every": 5},
+        {"kind": "swap", "every": 4},
+    ]
+    with streaming(LATER, begin=BEGUN) as streamed:
+        follow_x(streamed, place, deeds={3: lambda: streamed.fail(*rules)})
+        check_bill(streamed, place)
+    assert stored(place) == matching()
+    advances = read(place, "select cost from request where endpoint = '/2/tweets/search/stream' and kind = 'ok'")
+    assert len(advances) > 2
+    assert sum(mills for (mills,) in advances) == 300 * 500
+
+
+def test_rules_of_others_stop_a_run_before_anything_is_billed_unless_they_are_to_be_replaced(tmp_path):
+    with streaming(LATER, begin=BEGUN) as streamed:
+        streamed.admin.post(RULES, json={"add": [{"value": "tea", "tag": "someone's"}]})
+        view = follow_x(streamed, tmp_path / "a.db", ends=StopKind.FAILED)
+        assert "has 1 rule that this campaign did not make (such as 'tea', tag" in view.reason.why
+        assert "replace_rules = true" in view.reason.why
+        assert "/2/tweets/search/stream" not in streamed.mock.report()["answers"]
+        follow_x(streamed, tmp_path / "b.db", capture={"replace_rules": True}, most=6)
+        [rule] = streamed.admin.get(RULES).json()["data"]
+        assert rule["tag"] == "socialcrawl:campaign"
+
+
+def test_a_second_reader_of_an_app_waits_and_says_why(tmp_path):
+    with streaming(LATER, begin=BEGUN) as streamed:
+        streamed.admin.post(RULES, json={"add": [{"value": "(rust) -is:retweet", "tag": "socialcrawl:campaign"}]})
+        with httpx.stream("GET", streamed.url + "/2/tweets/search/stream", headers=SIGNED_IN, timeout=60.0):
+            view = follow_x(streamed, tmp_path / "a.db", ends=StopKind.FAILED)
+    assert "another program reads the stream of this app" in view.reason.why
+
+
+@pytest.mark.parametrize("dollars", [0.30, 1.90, 2.50])
+def test_a_budget_ends_a_stream_before_it_is_exceeded(dollars, tmp_path):
+    """The file's posts all appear at once, at 250 a second, and more than half of them are beyond the budget."""
+    place, count = tmp_path / "a.db", 900
+    rows = [Row(f"p{i}", f"author{i % 9}", BEGUN + 1 + i // 50, f"about rust {i}") for i in range(count)]
+    rows = [Row("first", "author1", START, "about rust"), *rows, Row("later", "zed", BEGUN + 4_000, "nothing")]
+    with streaming(rows, begin=BEGUN) as streamed:
+        budget = {"max_money": dollars}
+        view = follow_x(streamed, place, budget=budget, crawl={"refresh_rate": 1}, ends=StopKind.BUDGET)
+        time.sleep(1.0)  # what was on its way has come
+        bill = streamed.mock.report()["totals"]["dollars"]
+        check_bill(streamed, place)
+    assert "max_money" in view.reason.why
+    assert bill <= spent(place) <= dollars
+    assert bool(read(place, "select 1 from request where endpoint like '%/stream' and kind = 'ok'")) == (dollars > 1.5)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked")
+@pytest.mark.parametrize("seed", [5, 6])
+def test_a_capture_killed_at_random_moments_has_every_post_once_and_pays_for_all_that_was_billed(seed, tmp_path):
+    """Ten minutes of the file pass in twenty seconds, while the campaign is killed before a random statement."""
+    place, speed, draw, killed = tmp_path / "a.db", 30.0, Random(seed), 0
+    rows = [
+        Row(f"p{i}", f"author{i % 7}", START + 4 * i, f"note {i} about {'rust' if i % 3 else 'tea'}")
+        for i in range(200)
+    ]
+    rows.append(Row("later", "zed", START + 3_000, "nothing"))
+    with (
+        nursery(tmp_path / "err", "sped_campaigns") as made,
+        serve_in_thread(town(rows), moment=START + 200.0, speed=speed, **PLENTY) as mock,
+    ):
+        sped = (time.time(), START + 200.0, speed)
+        capture = {"from": stamp(START), "segment": "0.2s"}
+        given = capturing(mock.url, place, platform="x", source={"token_env": TOKEN_ENV}, capture=capture)
+        while (code := made.run(given, sped, START + 1_050, statement=draw.randrange(20, 250))) != DONE:
+            assert code == -signal.SIGKILL
+            killed += 1
+        bill = mock.report()["totals"]["dollars"]
+    assert (tmp_path / "err").read_text() == ""
+    assert killed >= 5
+    assert stored(place) == matching(rows)
+    assert bill <= spent(place)
+    child = socialcrawl("verify", place)
+    assert "Everything that can be checked agrees." in child.stdout, child.stdout + child.stderr
