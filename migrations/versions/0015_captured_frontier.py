@@ -10,6 +10,7 @@ down_revision = "0014"
 branch_labels = None
 depends_on = None
 
+View = tuple[str, str, dict[str, str], str]
 CAMPAIGN = "name of the campaign"
 ACTS = "search, resolve, seed, expand, recrawl, probe, walk, inward, slice, live, count, hydrate, import or captured"
 OLD_ACTS = "search, resolve, seed, expand, recrawl, probe, walk, inward, slice, hydrate or import"
@@ -200,7 +201,7 @@ def downgrade() -> None:
     _renew(RENEWED, BEFORE, newer=False)
 
 
-def _renew(old: tuple, new: tuple, *, newer: bool) -> None:
+def _renew(old: tuple[View, ...], new: tuple[View, ...], *, newer: bool) -> None:
     for name, *_ in old:
         op.execute(f"drop view {name}")
     change_comments(SAID, newer=newer)

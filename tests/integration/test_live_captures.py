@@ -21,6 +21,7 @@ from socialcrawl.campaign.settings import check_settings
 from socialcrawl.engine.clock import InterruptibleClock
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Act, StopKind
+from socialcrawl.engine.stream_places import parse_turn
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.render.live_screen import CampaignView
 from socialcrawl.storage.database.address import PostgresAddress
@@ -175,6 +176,26 @@ def test_connections_that_break_and_events_that_come_again_or_in_disorder_lose_n
         )
     assert stored(tmp_path / "a.db") == matching()
     assert len(reported(tmp_path / "a.db")["stream"]["complete"]) == 1
+
+
+@VERSIONS
+def test_connections_that_break_many_times_within_a_second_of_events_never_send_it_back(version, tmp_path):
+    rows = [Row(f"p{i}", f"author{i % 7}", START + 500, f"note {i} about rust") for i in range(60)] + [ROWS[-1]]
+    place = tmp_path / "a.db"
+    with streaming(rows, begin=BEGUN) as streamed:
+        follow(
+            streamed,
+            place,
+            capture={"stream": streamed.url + version} if version else {},
+            deeds={1: lambda: streamed.fail({"kind": "drop", "every": 5}, {"kind": "swap", "every": 3})},
+            expected=lambda: stored(place) == matching(rows),
+        )
+    since = [text for (text,) in read(place, "select since from pick where act = 'live' order by n")]
+    numbers = [parse_turn(text).place.number for text in since]
+    assert numbers == sorted(numbers)
+    assert len(set(numbers)) > 10, "connections broke in the second"
+    refused = read(place, "select count(*) from request where kind not in ('ok', 'held')")
+    assert refused == [(0,)] or version, "the second version knows each place"
 
 
 def find_everywhere(place, keys):
