@@ -23,6 +23,7 @@ from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Act, StopKind
 from socialcrawl.engine.stream_places import parse_turn
 from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.platforms.bluesky import jetstream
 from socialcrawl.render.live_screen import CampaignView
 from socialcrawl.storage.database.address import PostgresAddress
 from socialcrawl.storage.schema.tables import metadata
@@ -67,12 +68,12 @@ class Moving(CampaignView):
         if (deed := self.deeds.get(self.batches)) is not None:
             deed()
         self.time.at += self.step
-        self.streamed.move(min(int(self.time.at), ROWS[-1].at + 1))
+        self.streamed.move(min(int(self.time.at), self.streamed.rows[-1].at + 1))
         if self.batches >= self.most or (self.batches > max(self.deeds, default=0) and self.is_over()):
             self.clock.interrupt()
 
     def is_over(self):
-        return self.time.at > ROWS[-1].at and not self.crawl.pending and self.expected()
+        return self.time.at > self.streamed.rows[-1].at and not self.crawl.pending and self.expected()
 
 
 def capturing(url, place, *, platform="bluesky", capture=None, source=None, crawl=None):
@@ -176,6 +177,25 @@ def test_connections_that_break_and_events_that_come_again_or_in_disorder_lose_n
         )
     assert stored(tmp_path / "a.db") == matching()
     assert len(reported(tmp_path / "a.db")["stream"]["complete"]) == 1
+
+
+@pytest.mark.parametrize("kind", ["stall", "silence"])
+def test_a_stream_that_stops_without_a_word_is_connected_again_after_the_deadline_and_loses_nothing(
+    kind, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(jetstream, "QUIET", 0.5)
+    asked, connect = [], jetstream.open_socket
+    monkeypatch.setattr(jetstream, "open_socket", lambda *given: asked.append(given) or connect(*given))
+    with streaming(ROWS, begin=BEGUN) as streamed:
+        follow(
+            streamed,
+            tmp_path / "a.db",
+            capture={"segment": "100ms"},
+            deeds={3: lambda: streamed.fail({"kind": kind, "every": 9, "times": 3, "seconds": 3_600})},
+        )
+    assert stored(tmp_path / "a.db") == matching()
+    assert len(reported(tmp_path / "a.db")["stream"]["complete"]) == 1
+    assert len(asked) >= 4, "each of the three stops was noticed"
 
 
 @VERSIONS
