@@ -81,11 +81,13 @@ def describe(found: CaptureReport) -> Iterator[str]:
         return
     if found.counted is not None:
         counted = found.counted
-        gone = ": posts that are gone since are counted but not returned" if counted.complete > found.posts else ""
+        gone = ": posts that are gone since are counted but not returned" if counted.complete > counted.returned else ""
         yield (
             f"About {round_up(counted.left):,.0f} posts are left, by the platform's own counts. Of what is complete it "
-            f"counted {counted.complete:,}, and {found.posts:,} were returned{gone}."
+            f"counted {counted.complete:,}, and {counted.returned:,} were returned{gone}."
         )
+    elif found.counts:
+        yield "How many posts are left is not known: the platform did not count those of every query."
     elif found.total is not None:
         low, high = (round_up(value) for value in (found.total.low, found.total.high))
         yield (

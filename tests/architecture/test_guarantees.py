@@ -103,14 +103,18 @@ def killed_to_the_end(made, reaper, draw, given):
         kills += 1
 
 
-def hold_the_guarantee(kind, kills, undisturbed, folder, *, given=settings, found=found, serving=None):
-    draw, reaper = random.Random(kills), Reaper()
+def hold_the_guarantee(
+    kind, kills, undisturbed, folder, *, given=settings, found=found, serving=None, cut_every=0, check=None
+):
+    """`cut_every`: requests after which the server disconnects once; `check`: looks at the place of each campaign."""
+    draw, reaper = random.Random(kills), Reaper(cut_every)
     killed = 0
     with nursery(folder / "err") as made:
         while killed < kills:
             with a_place(kind) as place, serve_in_thread(posts(), reaper, **(serving or SERVED)) as mock:
+                cuts = reaper.cuts
                 times = killed_to_the_end(made, reaper, draw, given(mock.url, place))
-                killed += times
+                killed, cuts = killed + times, reaper.cuts - cuts
                 whole = found(place)
                 for name, rows in undisturbed.items():
                     assert whole[name] == rows, f"{name} differ after {times} kills"
@@ -118,9 +122,12 @@ def hold_the_guarantee(kind, kills, undisturbed, folder, *, given=settings, foun
                 requests, lost = ledger(place)
                 report = mock.report()
                 received = sum(report["received"].values())
-                assert lost <= times * SIZE, "more was lost than was in flight"
+                assert lost <= times * SIZE + cuts, "more was lost than was in flight"
                 assert received <= requests, "a request left that was not reserved before"
                 assert report["over"] == 0, "the limits held through every kill"
+                if check is not None:
+                    check(place)
+    assert reaper.cuts >= (kills // 4 if cut_every else 0)
     assert (folder / "err").read_text() == ""
 
 

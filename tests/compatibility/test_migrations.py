@@ -38,7 +38,7 @@ from socialcrawl.storage.schema.tables import (
     wanted_post,
 )
 
-VERSIONS = ["0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0010", "0011", "0012"]
+VERSIONS = ["0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0010", "0011", "0012", "0014"]
 
 
 def at(connection, version):
@@ -46,7 +46,7 @@ def at(connection, version):
     config = make_alembic_config()
     config.attributes["connection"] = connection
     with connection.begin():
-        going = command.downgrade if version < "0014" else command.upgrade
+        going = command.downgrade if version < "0015" else command.upgrade
         going(config, version)
 
 

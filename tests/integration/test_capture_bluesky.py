@@ -1,6 +1,7 @@
 """A capture on the mock of Bluesky, end to end: every match once, opt-outs, closed searches, budgets, kills, verify."""
 
 from collections import Counter
+from functools import partial
 
 import pytest
 from archive_captures import (
@@ -8,6 +9,7 @@ from archive_captures import (
     D,
     K,
     capturing_on_bluesky,
+    check_captured,
     find_slices,
     list_matches,
     reported,
@@ -147,5 +149,15 @@ def test_a_capture_killed_at_random_moments_finds_what_it_would_have_found(datab
 @FORKED
 @pytest.mark.chaos
 @pytest.mark.timeout(1800)
-def test_a_capture_killed_a_hundred_times_finds_what_it_would_have_found(database, undisturbed, tmp_path):
-    hold_the_guarantee(database, 100, undisturbed, tmp_path, given=capturing_on_bluesky, serving=SERVED)
+def test_a_capture_killed_and_cut_off_again_and_again_has_what_a_scan_finds(database, undisturbed, tmp_path):
+    check = partial(check_captured, expected=list_matches())
+    hold_the_guarantee(
+        database,
+        100,
+        undisturbed,
+        tmp_path,
+        given=capturing_on_bluesky,
+        serving=SERVED,
+        cut_every=10,
+        check=check,
+    )

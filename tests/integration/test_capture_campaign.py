@@ -1,9 +1,10 @@
 """A capture on the mock of X, end to end: every match of the archive once, what a budget leaves, kills, verify."""
 
 from collections import Counter
+from functools import partial
 
 import pytest
-from archive_captures import MANY, capturing, list_matches, reported, span, stamp, texts_of
+from archive_captures import MANY, capturing, check_captured, list_matches, reported, span, stamp, texts_of
 from commands import socialcrawl
 from html_pages import check_page
 from matplotlib.image import imread
@@ -125,8 +126,17 @@ def test_a_capture_killed_at_random_moments_finds_what_it_would_have_found(datab
 @FORKED
 @pytest.mark.chaos
 @pytest.mark.timeout(1800)
-def test_a_capture_killed_two_hundred_times_finds_what_it_would_have_found(database, undisturbed, tmp_path):
-    hold_the_guarantee(database, 200, undisturbed, tmp_path, given=capturing)
+def test_a_capture_killed_and_cut_off_again_and_again_has_what_a_scan_finds(database, undisturbed, tmp_path):
+    check = partial(check_captured, expected=list_matches())
+    hold_the_guarantee(
+        database,
+        200,
+        undisturbed,
+        tmp_path,
+        given=capturing,
+        cut_every=10,
+        check=check,
+    )
 
 
 def test_what_is_forgotten_is_in_no_table_of_a_capture_that_still_verifies_and_goes_on(mock, tmp_path):

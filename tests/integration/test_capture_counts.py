@@ -10,11 +10,13 @@ from x_crawls import TOPIC, crawl, posts, rows
 from socialcrawl.campaign.cost_outlook import make_campaign_quote
 from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import check_settings
+from socialcrawl.crawls.capture.report import CaptureReport
 from socialcrawl.engine.span_counts import parse_counts
 from socialcrawl.engine.time_spans import parse_span
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock import faults
 from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.render.capture_report import describe
 
 COUNTS = "/2/tweets/counts/all"
 ROOM = 20  # posts that a pick of these captures reads: two pages of ten
@@ -87,9 +89,20 @@ def test_a_report_tells_how_many_posts_are_left_by_the_counts(mock, order, tmp_p
     assert found["counted"]["complete"] + found["counted"]["left"] == pytest.approx(len(list_matches()), abs=1)
     for interval in query["complete"]:
         assert set(list_matches(*map(int, parse_span(interval)))) <= set(texts_of(database))
-    assert "posts are left, by the platform's own counts" in " ".join(socialcrawl("report", database).stdout.split())
+    assert found["counted"]["returned"] == query["posts"] == len(texts_of(database))
+    said = " ".join(socialcrawl("report", database).stdout.split())
+    assert f"About {found['counted']['left']} posts are left, by the platform's own counts" in said
+    assert found["total"] is None, "counts tell more than an estimate"
+    assert said.count("How many posts") == said.count("All of it has") == 0, "one number is enough"
     assert captured(mock.url, database, capture={"order": order}, budget={"max_posts": 100_000}).kind == "done"
     assert texts_of(database) == list_matches()
+
+
+def test_a_report_of_posts_that_could_not_be_counted_does_not_speak_of_estimates():
+    whole = "/".join(map(stamp, span()))
+    found = CaptureReport(whole, "even", ongoing=False, share=0.5, queries=[], posts=10, total=None, counts=True)
+    [_, said] = describe(found)
+    assert said == "How many posts are left is not known: the platform did not count those of every query."
 
 
 def test_several_queries_are_counted_first_each_with_slices_of_its_own(mock, tmp_path, monkeypatch):

@@ -1,8 +1,10 @@
 """A capture of hashtags on the mock of Mastodon: every post once, what a budget leaves, opt-outs, kills, verify."""
 
+from functools import partial
+
 import httpx
 import pytest
-from archive_captures import MANY, D, K, find_slices, reported, span, stamp, texts_of
+from archive_captures import MANY, D, K, check_captured, find_slices, reported, span, stamp, texts_of
 from commands import socialcrawl
 from tag_captures import TAGS, capturing, list_tagged
 from test_guarantees import FORKED, hold_the_guarantee
@@ -130,8 +132,18 @@ def test_a_capture_killed_at_random_moments_finds_what_it_would_have_found(datab
 @FORKED
 @pytest.mark.chaos
 @pytest.mark.timeout(1800)
-def test_a_capture_killed_a_hundred_times_finds_what_it_would_have_found(database, undisturbed, tmp_path):
-    hold_the_guarantee(database, 100, undisturbed, tmp_path, given=capturing, serving=SERVED)
+def test_a_capture_killed_and_cut_off_again_and_again_has_what_a_scan_finds(database, undisturbed, tmp_path):
+    check = partial(check_captured, expected=list_tagged())
+    hold_the_guarantee(
+        database,
+        100,
+        undisturbed,
+        tmp_path,
+        given=capturing,
+        serving=SERVED,
+        cut_every=10,
+        check=check,
+    )
 
 
 def test_what_is_forgotten_is_in_no_table_of_a_capture_that_still_verifies_and_goes_on(mock, tmp_path):

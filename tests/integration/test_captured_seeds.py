@@ -22,6 +22,7 @@ from socialcrawl.engine.clock import SteadyClock
 from socialcrawl.engine.loop import run as run_loop
 from socialcrawl.engine.model import Wait
 from socialcrawl.errors import SettingsError
+from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.world import build_world
 from socialcrawl.render.live_screen import CampaignView
@@ -119,6 +120,28 @@ def test_what_is_read_of_an_author_takes_the_place_of_the_evidence(mock, tmp_pat
     assert rows(database, values) == rows(alone, seeded), "as if nothing had been held"
     counted = json.loads(socialcrawl("report", database, "--campaign", "people", "--json").stdout)
     assert counted["relevance"] == pytest.approx(sum(row[1] for row in rows(alone, seeded)))
+
+
+def test_the_view_of_the_frontier_is_what_the_crawl_would_choose_from(mock, tmp_path):
+    database = tmp_path / "a.db"
+    captured(mock.url, database)
+    campaign = build(check_settings(following(mock.url, database, crawl={"steps": 4}), "test"), CampaignView())
+    try:
+        run_loop(campaign.parts, size=campaign.together)
+    finally:
+        campaign.close()
+    graph = campaign.crawl.graph
+    rows_of = {graph.node(row): dict(zip(COLUMNS, graph.features(row), strict=True)) for row in graph.frontier()}
+    names = [name for name in COLUMNS if name != "depth"]
+    shown = {
+        row[0]: dict(zip(names, row[1:], strict=True))
+        for row in rows(database, f"select node, {', '.join(names)} from frontier_now where campaign = 'people'")
+    }
+    assert shown.keys() == rows_of.keys()
+    linked = {row[0] for row in rows(database, "select distinct node from link where campaign = 2")}
+    assert shown.keys() - linked, "some came from the capture only"
+    for node, features in shown.items():
+        assert features == pytest.approx({name: rows_of[node][name] for name in names})
 
 
 def test_authors_who_are_captured_later_come_too(mock, tmp_path):

@@ -21,7 +21,9 @@ from socialcrawl.campaign.settings import check_settings
 from socialcrawl.engine.clock import InterruptibleClock
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Act, StopKind
+from socialcrawl.engine.stream_places import parse_turn
 from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.platforms.bluesky import jetstream
 from socialcrawl.render.live_screen import CampaignView
 from socialcrawl.storage.database.address import PostgresAddress
 from socialcrawl.storage.schema.tables import metadata
@@ -57,7 +59,6 @@ class Moving(CampaignView):
 
     def __init__(self, streamed, time, clock, *, step, deeds, most, expected):
         super().__init__()
-        self.end = streamed.rows[-1].at
         self.streamed, self.time, self.clock, self.step, self.deeds = streamed, time, clock, step, deeds
         self.most, self.expected, self.batches, self.acts, self.crawl = most, expected, 0, [], None
 
@@ -67,12 +68,12 @@ class Moving(CampaignView):
         if (deed := self.deeds.get(self.batches)) is not None:
             deed()
         self.time.at += self.step
-        self.streamed.move(min(int(self.time.at), self.end + 1))
+        self.streamed.move(min(int(self.time.at), self.streamed.rows[-1].at + 1))
         if self.batches >= self.most or (self.batches > max(self.deeds, default=0) and self.is_over()):
             self.clock.interrupt()
 
     def is_over(self):
-        return self.time.at > self.end and not self.crawl.pending and self.expected()
+        return self.time.at > self.streamed.rows[-1].at and not self.crawl.pending and self.expected()
 
 
 def capturing(url, place, *, platform="bluesky", capture=None, source=None, crawl=None, **more):
@@ -189,6 +190,45 @@ def test_connections_that_break_and_events_that_come_again_or_in_disorder_lose_n
         )
     assert stored(tmp_path / "a.db") == matching()
     assert len(reported(tmp_path / "a.db")["stream"]["complete"]) == 1
+
+
+@pytest.mark.parametrize("kind", ["stall", "silence"])
+def test_a_stream_that_stops_without_a_word_is_connected_again_after_the_deadline_and_loses_nothing(
+    kind, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(jetstream, "QUIET", 0.5)
+    asked, connect = [], jetstream.open_socket
+    monkeypatch.setattr(jetstream, "open_socket", lambda *given: asked.append(given) or connect(*given))
+    with streaming(ROWS, begin=BEGUN) as streamed:
+        follow(
+            streamed,
+            tmp_path / "a.db",
+            capture={"segment": "100ms"},
+            deeds={3: lambda: streamed.fail({"kind": kind, "every": 9, "times": 3, "seconds": 3_600})},
+        )
+    assert stored(tmp_path / "a.db") == matching()
+    assert len(reported(tmp_path / "a.db")["stream"]["complete"]) == 1
+    assert len(asked) >= 4, "each of the three stops was noticed"
+
+
+@VERSIONS
+def test_connections_that_break_many_times_within_a_second_of_events_never_send_it_back(version, tmp_path):
+    rows = [Row(f"p{i}", f"author{i % 7}", START + 500, f"note {i} about rust") for i in range(60)] + [ROWS[-1]]
+    place = tmp_path / "a.db"
+    with streaming(rows, begin=BEGUN) as streamed:
+        follow(
+            streamed,
+            place,
+            capture={"stream": streamed.url + version} if version else {},
+            deeds={1: lambda: streamed.fail({"kind": "drop", "every": 5}, {"kind": "swap", "every": 3})},
+            expected=lambda: stored(place) == matching(rows),
+        )
+    since = [text for (text,) in read(place, "select since from pick where act = 'live' order by n")]
+    numbers = [parse_turn(text).place.number for text in since]
+    assert numbers == sorted(numbers)
+    assert len(set(numbers)) > 10, "connections broke in the second"
+    refused = read(place, "select count(*) from request where kind not in ('ok', 'held')")
+    assert refused == [(0,)] or version, "the second version knows each place"
 
 
 def find_everywhere(place, keys):

@@ -5,6 +5,7 @@ import re
 from datetime import UTC, datetime
 
 from commands import socialcrawl
+from stores import opened
 from test_guarantees import find_undisturbed
 from x_crawls import TOKEN_ENV, TOPIC, posts, rows, scratch
 
@@ -41,6 +42,16 @@ def write_policy(page=10):
 def texts_of(database):
     """The texts of the stored posts that match, each as often as it is there."""
     return sorted(text for (text,) in rows(database, "select text from post join hit on hit.post = post.id"))
+
+
+def check_captured(place, expected):
+    """Hold the stored posts of a place against the texts that a scan finds, each once, and let `verify` check it."""
+    with opened(place) as connection, connection.begin():
+        texts = connection.exec_driver_sql("select text from post join hit on hit.post = post.id").scalars().all()
+        assert connection.exec_driver_sql("select count(*) from post").scalar() == len(texts)
+    assert sorted(texts) == expected
+    child = socialcrawl("verify", place.url if isinstance(place, PostgresAddress) else place)
+    assert "Everything that can be checked agrees." in child.stdout, child.stdout + child.stderr
 
 
 def reported(database):

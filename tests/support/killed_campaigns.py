@@ -16,6 +16,8 @@ from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
+from socialcrawl.mock.faults import make_cut
+
 HERE = Path(__file__)
 DONE, PAUSED, TROUBLE = 0, 3, 1
 
@@ -63,16 +65,25 @@ def die_before(statement):
 
 
 class Reaper:
-    """A mock's choice of faults that makes none: it kills a process when so many more requests have arrived."""
+    """A mock's choice of faults: it kills a process when so many more requests have arrived.
 
-    def __init__(self):
+    `cut_every`: after how many requests a connection closes without an answer; 0: none does. `cuts`: how many did.
+    """
+
+    def __init__(self, cut_every=0):
         self.child, self.left = None, 0
+        self.cut_every, self.received, self.cuts = cut_every, 0, 0
 
     def __call__(self, endpoint, nth):
         self.left -= 1
+        self.received += 1
         if self.child is not None and self.left == 0:
             with suppress(ProcessLookupError):
                 os.kill(self.child, signal.SIGKILL)
+        if not self.cut_every or self.received % self.cut_every:
+            return None
+        self.cuts += 1
+        return make_cut()
 
     @contextmanager
     def kills(self, child, after):
@@ -142,9 +153,15 @@ class Nursery:
 @contextmanager
 def nursery(errors, *module):
     """A nursery; what its children complain of goes to the file `errors`. A module may have another `work`."""
+    paths = os.pathsep.join(filter(None, sys.path))  # so that a module may import tests
     with errors.open("wb") as file:
         process = subprocess.Popen(
-            [sys.executable, str(HERE), *module], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file, text=True
+            [sys.executable, str(HERE), *module],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=file,
+            text=True,
+            env={**os.environ, "PYTHONPATH": paths},
         )
         try:
             assert process.stdout.readline() == "ready\n"

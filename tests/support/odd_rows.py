@@ -121,4 +121,12 @@ CAPTURED = [
     *[f"update pick set since = '{SPANS[place]}' where campaign = 73 and n = {n}"
       for n, place in enumerate([0, 1, 1, 0, 0, 1, 2])],
 ]  # fmt: skip
-TROUBLE += [*ALIVE, *DRAWN, *SAMPLED, *PAGES, *CAPTURED]
+# A campaign that begins with the authors of a capture: brought twice, linked to as well, read since, or forgotten.
+BROUGHT = of_campaign(
+    74, "people",
+    [(12, "captured", 1.0, None, "captured:2", 1), (13, "captured", 1.0, None, "captured:2", 1),
+     (0, "captured", 1.0, None, "captured:2", 1), (902, "captured", 1.0, None, "captured:2", 1),
+     (12, "captured", 2.0, None, "captured:4", 3), (0, "expand", 1.5, None, None, 4)],
+    [(5, 12, 0.5), (5, 8, 1.0)],
+)  # fmt: skip
+TROUBLE += [*BROUGHT, *ALIVE, *DRAWN, *SAMPLED, *PAGES, *CAPTURED]

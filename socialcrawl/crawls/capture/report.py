@@ -63,10 +63,12 @@ class CountedPosts:
     Attributes:
         complete: the posts in what is complete.
         left: those in what is still to be read, about.
+        returned: how many posts searches returned of what is complete.
     """
 
     complete: int
     left: int
+    returned: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +109,10 @@ class CaptureReport:
         share: of the span's time, over all queries, the part that is complete, 0 to 1.
         queries: their spans, by searches and the stream together; their posts are those of searches.
         posts: how many posts were returned; one that matches two queries counts twice.
-        total: how many the whole span has, where that can be estimated.
+        total: how many the whole span has, where that can be estimated; None where the platform counts them.
         stream: what of the live stream was read; None: none was.
-        counted: how many posts the platform counted; None: it did not count those of every query.
+        counts: whether the platform is to count the posts of each query first.
+        counted: how many it counted; None: it did not count those of every query.
         hydrated: what became of imported ids of posts; None: none were imported.
     """
 
@@ -120,6 +123,7 @@ class CaptureReport:
     queries: Sequence[QueryCoverage]
     posts: int
     total: VolumeEstimate | None
+    counts: bool = False
     stream: StreamCoverage | None = None
     counted: CountedPosts | None = None
     hydrated: HydrationReport | None = None
@@ -148,6 +152,7 @@ def report_capture(traces: CampaignTraces, campaign: StoredCampaign) -> CaptureR
         coverage,
         sum(one.posts for one in coverage) + crawl.live.posts,
         estimate_total(crawl) if begun and crawl.rules.order == EVEN else None,
+        crawl.rules.counts,
         _read_stream(crawl),
         _count_posts(crawl),
         report_ids(traces.read_id_states(campaign.id), sum(one.end - one.begin for one in crawl.ids.failed)),
@@ -232,10 +237,11 @@ def _count_posts(crawl: Capture) -> CountedPosts | None:
     counted = crawl.counted
     if counted is None or not crawl.queries or counted.counts.keys() != {*crawl.queries}:
         return None
+    done = [one for one in crawl.read if one.whole.part < crawl.parts]
     read = sum(
         counted.count(query, *span)
         for query in crawl.queries
-        for span in merge_spans((one.begin, one.end) for one in crawl.read if one.whole.query == query)
+        for span in merge_spans((one.begin, one.end) for one in done if one.whole.query == query)
     )
     left = sum(counted.count(one.query, one.begin, one.end) for one in crawl.pending.values())
-    return CountedPosts(round(read), round(left))
+    return CountedPosts(round(read), round(left), sum(one.posts for one in done))

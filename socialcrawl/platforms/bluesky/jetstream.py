@@ -72,7 +72,7 @@ class JetstreamConnection:
                 continue
             if not begun:
                 begun = True
-                if self.expected is not None and not _is_same(self.expected, event.place):
+                if self.expected is not None and not _goes_on(self.expected, event.place):
                     raise LostPlaceError("the server does not know the place where the stream is to go on")
                 late = self.asked is None or event.place.at > self.asked.at + GAP
                 self.begin = event.place if late else None
@@ -187,9 +187,13 @@ def _open(
     return connect(asked), Place(now), True
 
 
-def _is_same(expected: Place, found: Place) -> bool:
-    """Return whether two places are one; the time of a place is that of the latest event up to there."""
-    return expected.cursor == found.cursor and abs(expected.at - found.at) <= SAME
+def _goes_on(expected: Place, found: Place) -> bool:
+    """Return whether a stream goes on at a place, or after it, where what was there is gone or comes later.
+
+    Another server has other numbers: at this one something else happened at another time. The time of a place is that
+    of the latest event up to there.
+    """
+    return found.number >= expected.number and abs(expected.at - found.at) <= SAME
 
 
 def format_cursor(at: float) -> str:

@@ -31,6 +31,7 @@ metadata = MetaData(
 
 Count = Integer().with_variant(BigInteger(), "postgresql")  # SQLite's integers have 64 bits as they are
 Short = String(16).with_variant(Text(), "postgresql")  # PostgreSQL would refuse a longer one
+ACTS = "search, resolve, seed, expand, recrawl, probe, walk, inward, slice, live, count, hydrate, import or captured"
 
 campaign = Table(
     "campaign",
@@ -140,19 +141,15 @@ pick = Table(
     Column("n", Count, primary_key=True, comment="number of the decision, from 0"),
     Column("batch", Count, nullable=False, comment="n of the first pick of its batch"),
     Column("node", Count, nullable=False, index=True, comment="account.node picked; negative: a query"),
-    Column(
-        "act",
-        String(8),
-        nullable=False,
-        comment="search, resolve, seed, expand, recrawl, probe, walk, inward, slice, hydrate or import",
-    ),
+    Column("act", String(8), nullable=False, comment=ACTS),
     Column("score", Float, nullable=False, comment="the estimate that won; 0 for seeds"),
     Column("features", Text, comment="JSON of the features as picked, by name; NULL for seeds"),
     Column(
         "since",
         Text,
-        comment="the mark of the last visit: only newer posts were requested; of slice: its span of time; of hydrate: "
-        "its positions in wanted_post, from/before; NULL: all",
+        comment="the mark of the last visit: only newer posts were requested; of slice and count: its span of time; of "
+        "live: seconds that it may take, and the place in the stream where it goes on; of hydrate, and of import of "
+        "ids: its positions in wanted_post, from/before; NULL: all",
     ),
     comment="one row per decision to read a node",
     sqlite_with_rowid=False,
@@ -183,8 +180,10 @@ outcome = Table(
         "mark",
         Text,
         comment="where a next visit continues, in the platform's own terms; of probe: when it last posted; of walk and "
-        "import: its host; of slice: from when on it was read, if not from its begin; of hydrate: before which "
-        "position it was read, if not to its end; NULL: none",
+        "import: its host, of import of ids: how many one request takes; of slice: from when on it was read, if not "
+        "from its begin; of live: the part of the stream that was read, and its next place; of count: the slices and "
+        "their posts; of hydrate: before which position it was read, if not to its end; of captured: the capture, and "
+        "up to which of its decisions it was looked through; NULL: none",
     ),
     comment="what each pick found",
     sqlite_with_rowid=False,

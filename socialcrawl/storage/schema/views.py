@@ -8,6 +8,8 @@ Numbers of the graph follow Gouriten et al., section 5.2; where two rows have th
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from socialcrawl.storage.schema.tables import ACTS
+
 CAMPAIGN = "name of the campaign"
 
 
@@ -125,7 +127,7 @@ CAMPAIGN_PROGRESS = ViewDefinition(
     {
         "campaign": CAMPAIGN,
         "n": "number of the decision, pick.n",
-        "act": "search, resolve, seed, expand, recrawl, probe, walk, inward or import",
+        "act": ACTS,
         "account": "username as last shown, or the platform's id; NULL for a search",
         "finished_at": "when its last page arrived; NULL while it is open",
         "missing": "why nothing was found, if so; see outcome.missing",
@@ -182,18 +184,18 @@ group by c.name, substr(coalesce(r.arrived_at, r.sent_at), 1, 10), r.endpoint"""
 
 FRONTIER_NOW = ViewDefinition(
     "frontier_now",
-    "the accounts that are linked to and were not read yet, with the features of the estimators",
+    "the accounts that are linked to or came from a capture and were not read yet, with the features of the estimators",
     {
         "campaign": CAMPAIGN,
         "account": "username as last shown, or the platform's id",
-        "links": "links to it from accounts that were read",
+        "links": "links to it from accounts that were read; its own posts of a capture count as one link",
         "n_sum": "sum over these links of the relevance of the accounts that link",
         "n_max": "the largest of these",
         "e_sum": "sum of the weights alpha of these links",
         "e_max": "the largest of these",
         "ne_sum": "sum of relevance times weight",
         "ne_max": "the largest of these",
-        "first_n": "number of the decision that first found a link to it, pick.n",
+        "first_n": "number of the decision that first found a link to it, or brought it from a capture, pick.n",
         "failures": "attempts that failed for a while; it rests for 20 decisions after each, and is skipped after 3",
         "node": "account.node",
     },
@@ -202,16 +204,26 @@ FRONTIER_NOW = ViewDefinition(
     case when substr(o.missing, 1, 8) = 'same-as:' then cast(substr(o.missing, 9) as bigint) end as meant
   from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
   where substr(o.missing, 1, 8) = 'same-as:' and p.act in ('seed', 'expand', 'walk', 'probe', 'import')
-), reached as (
-  select l.campaign as campaign, coalesce(s.meant, l.node) as node, count(*) as links, sum(o.value) as n_sum,
-    max(o.value) as n_max, sum(l.alpha) as e_sum, max(l.alpha) as e_max, sum(o.value * l.alpha) as ne_sum,
-    max(o.value * l.alpha) as ne_max, min(l.n) as first_n
+), held as (
+  select o.campaign as campaign, o.node as node, o.value as value,
+    min(o.n) over (partition by o.campaign, o.node) as first_n,
+    row_number() over (partition by o.campaign, o.node order by o.n desc) as latest
+  from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
+  where p.act = 'captured' and o.missing is null
+), met as (
+  select l.campaign as campaign, l.node as node, o.value as value, l.alpha as alpha, l.n as n
   from outcome o
   join pick p on p.campaign = o.campaign and p.n = o.n
   join link l on l.campaign = o.campaign and l.n = o.n
-  left join alias s on s.campaign = l.campaign and s.node = l.node
   where p.act in ('seed', 'expand', 'recrawl', 'walk', 'import') and o.missing is null and l.node <> o.node
-  group by l.campaign, coalesce(s.meant, l.node)
+  union all
+  select campaign, node, value, value, first_n from held where latest = 1
+), reached as (
+  select m.campaign as campaign, coalesce(s.meant, m.node) as node, count(*) as links, sum(m.value) as n_sum,
+    max(m.value) as n_max, sum(m.alpha) as e_sum, max(m.alpha) as e_max, sum(m.value * m.alpha) as ne_sum,
+    max(m.value * m.alpha) as ne_max, min(m.n) as first_n
+  from met m left join alias s on s.campaign = m.campaign and s.node = m.node
+  group by m.campaign, coalesce(s.meant, m.node)
 ), failed as (
   select o.campaign as campaign, o.node as node, count(*) as failures
   from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
@@ -350,7 +362,7 @@ DECISION = ViewDefinition(
     {
         "campaign": CAMPAIGN,
         "n": "number of the decision, from 0: pick.n",
-        "act": "search, resolve, seed, expand, recrawl, probe, walk, inward, slice, hydrate or import",
+        "act": ACTS,
         "account": "username as last shown, or the platform's id; NULL for a search",
         "score": "the estimate by which it was chosen; 0 for seeds",
         "features": "JSON of the features at that time, by name; NULL for seeds",

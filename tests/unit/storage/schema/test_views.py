@@ -172,7 +172,7 @@ def test_campaign_progress_adds_up_pick_by_pick(asked):
     for pick in tables["pick"]:
         campaign, n = pick["campaign"], pick["n"]
         before = [row for row in tables["pick"] if row["campaign"] == campaign and row["n"] <= n]
-        value = dict.fromkeys(("search", "resolve", "probe", "inward", "slice", *READ), 0.0)
+        value = dict.fromkeys(("search", "resolve", "probe", "inward", "slice", "captured", *READ), 0.0)
         for row in before:
             value[row["act"]] += found.get((campaign, row["n"]), {"value": 0.0})["value"]
         asks = [row for row in sent if row["campaign"] == campaign and row["n"] <= n]
@@ -241,6 +241,10 @@ def test_frontier_now_is_the_frontier_with_its_features(asked):
             if link["campaign"] == campaign and link["n"] in read and read[link["n"]]["node"] != link["node"]:
                 node = meant.get(link["node"], link["node"])
                 into[node].append((link["n"], read[link["n"]]["value"], link["alpha"]))
+        held = [row for row in done if act[row["n"]] == "captured"]
+        for node, first in {row["node"]: row["n"] for row in reversed(held)}.items():
+            value = max(row["value"] for row in held if row["node"] == node)
+            into[node].append((first, value, value))
         for node, links in into.items():
             mine = [row for row in done if row["node"] == node and act[row["n"]] in (*READ, "probe")]
             failures = [row for row in mine if row["missing"] == "temporary"]
@@ -257,6 +261,10 @@ def test_frontier_now_is_the_frontier_with_its_features(asked):
     other = by([row for row in expected if row["campaign"] == "other"], "node")
     assert set(other) == {903, 12, 13, 8, 14}
     assert (other[903]["links"], other[903]["e_sum"], other[12]["failures"]) == (2, 1.75, 2)
+    people = by([row for row in expected if row["campaign"] == "people"], "node")
+    assert {node: (row["links"], row["n_max"], row["first_n"]) for node, row in people.items()} == {
+        12: (2, 2.0, 0), 13: (1, 1.0, 1), 8: (1, 1.5, 5)
+    }  # fmt: skip
     assert [row for row in expected if row["campaign"] == "tiny"]
     same(views["frontier_now"], expected, "campaign", "node")
 
@@ -454,7 +462,8 @@ def module_of(version):
 
 
 def test_the_migrations_make_the_views_of_the_code():
-    first, third, later, plain, captures, last = map(module_of, ("0004", "0007", "0008", "0010", "0012", "0013"))
+    numbers = ("0004", "0007", "0008", "0010", "0012", "0013", "0015")
+    first, third, later, plain, captures, wanted, last = map(module_of, numbers)
     told = (*first.VIEWS, *third.RENEWED, third.TRACKED_ACCOUNT, *later.RENEWED, *later.NEW)
     told += (*plain.RENEWED, *plain.NEW)
     made = {name: (name, *rest) for name, *rest in told}
@@ -462,7 +471,7 @@ def test_the_migrations_make_the_views_of_the_code():
         _, comment, columns, sql = made[name]
         assert (columns[column] if column else comment) == old
         made[name] = (name, comment, columns | {column: new}, sql) if column else (name, new, columns, sql)
-    for module, new in ((captures, captures.NEW), (last, ())):
+    for module, new in ((captures, captures.NEW), (wanted, ()), (last, ())):
         assert [tuple(one) for one in module.BEFORE] == [made[name] for name, *_ in module.BEFORE]
         made |= {name: (name, *rest) for name, *rest in (*module.RENEWED, *new)}
     assert [(view.name, view.comment, dict(view.columns), view.sql) for view in VIEWS] == list(made.values())
@@ -494,6 +503,7 @@ def test_the_views_come_and_go_with_their_migration(kind):
             (command.upgrade, "0011", plain),
             (command.upgrade, "0012", set(NAMES)),
             (command.upgrade, "0013", set(NAMES)),
+            (command.upgrade, "0015", set(NAMES)),
         ):
             with connection.begin():
                 going(config, version)
