@@ -17,6 +17,7 @@ FORKED = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="proces
 SPEED, SECONDS, SHARE = 200, 600, 100  # posts a second, seconds, and one of so many posts matches
 BEFORE = 120  # seconds of them that searches read
 KILLS, DROPS, BATCHES = 10, 20, 400
+MILLS = 100_000  # of a dollar
 
 
 def write_posts():
@@ -34,7 +35,7 @@ def run_to_the_end(made, file, given, draw, deeds, **how):
         code = made.run(given, str(file), statement=draw.randrange(60, 260), **how)
         assert code == -signal.SIGKILL
         deeds.get(kill, lambda: None)()
-    assert made.run(given, str(file), **how) == DONE
+    assert made.run(given, str(file), **how) == DONE, f"the file {file.parent / 'err'} says why"
 
 
 def run_live(platform, folder, rules, delete=0):
@@ -43,6 +44,8 @@ def run_live(platform, folder, rules, delete=0):
     `rules`: the faults of the stream; `delete`: how many stored posts are deleted after half of the kills.
     """
     rows, place, file, gone = write_posts(), folder / "a.db", folder / "moment", []
+    if platform == "x":  # whose searches end at the mock's time, which stands at its last post
+        rows.append(Row("later", "zed", rows[-1].at + 400, "nothing"))
     file.write_text(str(START + BEFORE))
 
     def delete_some():
@@ -54,10 +57,14 @@ def run_live(platform, folder, rules, delete=0):
         nursery(folder / "err", "live_children") as made,
     ):
         streamed.fail(*rules)
-        given = capturing(streamed.url, place, platform=platform, capture={"from": stamp(START)})
+        given = capturing(
+            streamed.url, place, platform=platform, source={"token_env": TOKEN_ENV}, capture={"from": stamp(START)}
+        )
         how = {"last": rows[-1].at, "step": 8.0, "batches": BATCHES, "posts": len(matching(rows)) - delete}
         run_to_the_end(made, file, given, Random(7), {KILLS // 2: delete_some} if delete else {}, **how)
+        bill = streamed.mock.report()["totals"]["dollars"]
     assert (folder / "err").read_text() == ""
+    assert bill <= read(place, "select sum(cost) from request")[0][0] / MILLS
     assert stored(place) == sorted(set(matching(rows)) - set(gone))
     assert read(place, "select count(*), count(distinct id) from post") == [(how["posts"],) * 2]
     child = socialcrawl("verify", place)
@@ -86,3 +93,11 @@ def test_ten_minutes_of_jetstream_with_kills_and_disconnects_lose_no_post_and_ke
 def test_ten_minutes_of_an_instances_streaming_with_kills_and_disconnects_lose_no_post(tmp_path, monkeypatch):
     monkeypatch.setenv(TOKEN_ENV, "t")
     run_live("mastodon", tmp_path, [{"kind": "drop", "every": 40, "times": DROPS}])
+
+
+@FORKED
+@pytest.mark.chaos
+@pytest.mark.timeout(1800)
+def test_ten_minutes_of_xs_stream_with_kills_and_disconnects_lose_no_post_and_pay_for_all(tmp_path, monkeypatch):
+    monkeypatch.setenv(TOKEN_ENV, "x")
+    run_live("x", tmp_path, [{"kind": "drop", "every": 40, "times": DROPS}])

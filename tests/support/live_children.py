@@ -1,5 +1,6 @@
 """Live captures in child processes that are killed, whose time is that of the mock's file: it goes on after a kill."""
 
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,11 +52,15 @@ def work(given, file, *, last, step, posts, batches, statement=0):
     campaign = build(check_settings(given, "test"), view, clock=clock)
     view.crawl = campaign.crawl
     try:
-        run(campaign.parts, size=campaign.together)
+        reason = run(campaign.parts, size=campaign.together)
         campaign.parts.pool.shutdown()
     finally:
         campaign.close()
-    return DONE if view.is_over() else PAUSED
+    if view.is_over():
+        return DONE
+    sys.stderr.write(f"{reason}\n")
+    sys.stderr.flush()
+    return PAUSED
 
 
 if __name__ == "__main__":
