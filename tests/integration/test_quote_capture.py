@@ -313,3 +313,25 @@ def test_a_platform_that_counts_nothing_gets_no_hint(tmp_path):
 
     quote.show(console, plan, found)
     assert "--counts" not in console.file.getvalue()
+
+
+@pytest.mark.parametrize(("opt_outs", "hourly"), [(False, 120), (True, 240)])
+def test_a_quote_names_the_requests_by_which_a_stream_is_read(mock, tmp_path, opt_outs, hourly):
+    """3,600 s an hour in segments of 30 s are 120; twice as many if authors are looked up before their posts."""
+    given = {
+        "name": "sky",
+        "kind": "capture",
+        "database": str(tmp_path / "a.db"),
+        "topic": {"keywords": ["rust"]},
+        "capture": {"from": "2026-01-01", "live": True, "segment": "30s"},
+        "source": {"platform": "bluesky", "base_url": mock.url, "opt_outs": opt_outs},
+    }
+    settings = check_settings(given, "test")
+    stream = "/xrpc/network.bsky.jetstream.subscribeEvents"
+    text = show(settings, count=False)
+    assert f"requests to {stream}, about {hourly} an hour" in text
+    assert "segment of 30 s" in text
+    assert "How many posts it will show is not known" in text
+    plan = make_plan(settings)
+    told = build_object(plan, make_campaign_quote(plan))["stream"]
+    assert told == {"endpoint": stream, "requests_per_hour": hourly}

@@ -193,9 +193,14 @@ class XPlatform(Platform):
         return XComplianceService()
 
     def make_probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:
-        """See `Platform.make_probe`: one search of ten posts; with nothing to search for, a look-up of X itself."""
+        """See `Platform.make_probe`: one search of ten posts; with nothing to search for, a look-up of X itself.
+
+        A capture of the full archive searches that.
+        """
         query = next(iter(queries or terms.topic.build_queries()), None) or (f"from:{names[0]}" if names else None)
         if query is None:
             asked = {"usernames": "X", "user.fields": USER_FIELDS}
             return Request((-1, 0), BY_NAME, asked, 1, terms.policy.compute_most(BY_NAME, 1))
-        return make_probe_request((-1, 0), query, find_vocabulary(terms.settings.source.vocabulary), terms.policy)
+        words, slices = find_vocabulary(terms.settings.source.vocabulary), terms.slices
+        archived = slices.begin if slices is not None and slices.archive else None
+        return make_probe_request((-1, 0), query, words, terms.policy, archived)
