@@ -8,6 +8,7 @@ from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.policy import Policy, Pool, Rule, count_steps
 
 LOOK_UP = 100  # users of one look-up
+HOUR = 3_600.0  # seconds
 SHORTEST = 28 * 86_400.0  # seconds of the shortest billing cycle
 
 
@@ -19,7 +20,8 @@ class EndpointRoles:
     that is another endpoint, `last` of one who is when it posted last, where the former does not tell that; `inward`
     finds the posts that mention a user. "": there is none. `heeds` says that posts come without what their authors say
     in their profiles, which are looked up before where that counts. `latest` says that `probe` may also bring the
-    latest post, which is billed. `posts` fetches posts by their ids.
+    latest post, which is billed. `posts` fetches posts by their ids, `stream` reads the
+    stream of new posts.
     """
 
     search: str
@@ -36,6 +38,7 @@ class EndpointRoles:
     inward: str = ""
     heeds: bool = False
     posts: str = ""
+    stream: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,7 @@ class CampaignParameters:
         parts: of captures, into how many slices of time each query's span is cut at first.
         endless: of captures, whether they go on with new posts.
         counts: of captures, the requests at most that count posts before slices are cut, by endpoint.
+        segment: of captures that read a stream, the seconds of it that a request asks for; 0: they read none.
     """
 
     policy: Policy
@@ -92,6 +96,7 @@ class CampaignParameters:
     parts: int = 1
     endless: bool = False
     counts: Mapping[str, int] = field(default_factory=dict)
+    segment: float = 0.0
 
     @property
     def pages_searched(self) -> float:
@@ -190,6 +195,11 @@ class Amount:
     users: float = 0.0
     money: float = 0.0
     seconds: float = 0.0
+
+
+def count_segments(shape: CampaignParameters) -> float:
+    """Return how many requests an hour read the stream of a capture; twice as many where authors come before posts."""
+    return (2 if shape.heeds else 1) * HOUR / shape.segment if shape.segment else 0.0
 
 
 def find_remaining(

@@ -79,6 +79,23 @@ class Wired(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class CaptureProbe:
+    """A request that tells whether something that a capture reads, beside its usual search, can be read.
+
+    Attributes:
+        name: what it is: stream | search.
+        request: the request.
+        shows: what is known if it is answered.
+        hint: what to do if it is not; "": the answer says it.
+    """
+
+    name: str
+    request: Request
+    shows: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Template:
     """A campaign file to begin with, and what is to be done with it next.
 
@@ -241,6 +258,16 @@ class Platform(ABC):
     @abstractmethod
     def make_probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request | None:
         """Return the smallest request that tells whether everything works; None where nobody is named to ask."""
+
+    def list_capture_probes(self, terms: Terms, now: float) -> Sequence[CaptureProbe]:
+        """Return what tells whether a capture can read what `make_probe` does not try, such as a stream.
+
+        Args:
+            terms: the campaign, with `slices`.
+            now: the time, Unix seconds.
+        """
+        del terms, now
+        return ()
 
     def make_meters(self, settings: Settings, policy: Policy) -> "Meters | None":
         """Return what asks the platform how many posts it counts and has billed; None where it tells neither."""

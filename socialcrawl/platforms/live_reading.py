@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from socialcrawl.engine.model import Outcome, Pick, Reason, Reply, ReplyKind
-from socialcrawl.engine.stream_places import parse_turn
+from socialcrawl.engine.stream_places import Place, parse_turn
 from socialcrawl.platforms.node_reading import Reading
+
+PROBED = 1.0  # seconds in which a server says that it knows no such stream
 
 
 def make_live_parameters(pick: Pick, size: int) -> Mapping[str, str]:
@@ -17,6 +19,11 @@ def make_live_parameters(pick: Pick, size: int) -> Mapping[str, str]:
     """
     turn = parse_turn(pick.since)
     return {"after": str(turn.place), "seconds": f"{turn.seconds:g}", "limit": str(size)}
+
+
+def make_probe_parameters(now: float) -> Mapping[str, str]:
+    """Return the parameters of a request that tells whether a stream can be read, from `now` (Unix seconds) on."""
+    return {"after": str(Place(now)), "seconds": f"{PROBED:g}", "limit": "1"}
 
 
 def make_live_outcome(pick: Pick, reply: Reply) -> Outcome:

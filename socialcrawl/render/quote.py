@@ -12,7 +12,7 @@ from socialcrawl.engine.model import MILLS_PER_DOLLAR, format_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.forecast.expected import ASSUMED, CAP, COUNTED, ID_GROUPS, SAID, STORED, TOKENS, ReachedBudget
 from socialcrawl.forecast.quote import Quote, QuoteLine
-from socialcrawl.forecast.shape import Amount, count_windows, find_page_size, find_remaining
+from socialcrawl.forecast.shape import Amount, count_segments, count_windows, find_page_size, find_remaining
 from socialcrawl.forecast.spread import ENOUGH, FEW
 from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.render.console import Text
@@ -99,6 +99,7 @@ def build_object(plan: Plan, found: Quote) -> dict[str, Any]:
         "began": None if done.began is None else format_time(done.began),
         "allowed": found.allowed,
         **({"first_visits_before_rest": _round_number(found.alone)} if plan.shape.back else {}),
+        **({"stream": _build_stream(plan)} if plan.shape.segment else {}),
         **({} if found.counting is None else {"counting_dollars": found.counting / MILLS_PER_DOLLAR}),
         "first_reached": {"at_most": _describe_reached(found.soonest), "probably": _describe_reached(found.reached)},
         "means": {
@@ -106,6 +107,30 @@ def build_object(plan: Plan, found: Quote) -> dict[str, Any]:
             for name, value in _describe_means(plan, found).items()
         },
     }
+
+
+def _describe_stream(plan: Plan) -> Iterator[str]:
+    """Yield by which requests a stream is read, and what is not known of it."""
+    shape = plan.shape
+    if not shape.segment:
+        return
+    each, hourly = format_span(shape.segment), f"{count_segments(shape):,.0f}"
+    how = f"one per segment of {each}"
+    if shape.heeds:
+        how = f"two per segment of {each} with posts that match, as their authors are looked up in between"
+    size = pluralize(find_page_size(shape, shape.roles.stream), "post")
+    yield (
+        f"The stream comes on top: requests to {shape.roles.stream}, about {hourly} an hour ({how}), and more while "
+        f"more than {size} match in a segment."
+    )
+    yield "How many posts it will show is not known, nor how much has to be searched because it was not replayed."
+    price = plan.policy.compute_price("post", 1)
+    advance = next((one.page for one in plan.policy.endpoints.values() if one.advance), 0)
+    if price and advance:
+        yield (
+            f"Each post that it shows costs ${price / MILLS_PER_DOLLAR:.3f}. Each run pays for {advance:,} posts in "
+            f"advance ({format_dollars(price * advance)}): these may be on their way when a connection is closed."
+        )
 
 
 def _describe_captured(plan: Plan) -> Iterator[str]:
@@ -181,6 +206,7 @@ def _list_sentences(plan: Plan, found: Quote) -> Iterator[str]:
     yield from _describe_captured(plan)
     if limit := plan.kind.limit_quote(settings):
         yield limit
+    yield from _describe_stream(plan)
     if settings.source.reuse_hours and plan.kind.reuses:
         yield from _describe_reused(found, settings.source.reuse_hours)
     if plan.policy.is_billed and (found.stored.billed_posts or found.stored.billed_users):
@@ -366,6 +392,11 @@ def _build_amount(amount: Amount) -> dict[str, Any]:
         "dollars": None if amount.money == inf else round(amount.money) / MILLS_PER_DOLLAR,
         "seconds": None if amount.seconds == inf else amount.seconds,
     }
+
+
+def _build_stream(plan: Plan) -> dict[str, Any]:
+    """Return the endpoint by which a stream is read, and about how many requests an hour that takes."""
+    return {"endpoint": plan.shape.roles.stream, "requests_per_hour": round(count_segments(plan.shape))}
 
 
 def _build_ranges(found: Quote) -> dict[str, list[float]]:

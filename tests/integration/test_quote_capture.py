@@ -313,3 +313,33 @@ def test_a_platform_that_counts_nothing_gets_no_hint(tmp_path):
 
     quote.show(console, plan, found)
     assert "--counts" not in console.file.getvalue()
+
+
+@pytest.mark.parametrize(("opt_outs", "hourly"), [(False, 120), (True, 240)])
+def test_a_quote_names_the_requests_by_which_a_stream_is_read(mock, tmp_path, opt_outs, hourly):
+    """3,600 s an hour in segments of 30 s are 120; twice as many if authors are looked up before their posts."""
+    given = {
+        "name": "sky",
+        "kind": "capture",
+        "database": str(tmp_path / "a.db"),
+        "topic": {"keywords": ["rust"]},
+        "capture": {"from": "2026-01-01", "live": True, "segment": "30s"},
+        "source": {"platform": "bluesky", "base_url": mock.url, "opt_outs": opt_outs},
+    }
+    settings = check_settings(given, "test")
+    stream = "/xrpc/network.bsky.jetstream.subscribeEvents"
+    text = show(settings, count=False)
+    assert f"requests to {stream}, about {hourly} an hour" in text
+    assert "segment of 30 s" in text
+    assert "How many posts it will show is not known" in text
+    plan = make_plan(settings)
+    told = build_object(plan, make_campaign_quote(plan))["stream"]
+    assert told == {"endpoint": stream, "requests_per_hour": hourly}
+
+
+def test_a_quote_of_xs_stream_says_what_a_post_costs_and_what_a_run_pays_in_advance(mock, tmp_path):
+    given = {"capture": {"from": "2026-01-01", "live": True}, "topic": {"keywords": ["rust"]}}
+    given = {**capturing(mock.url, tmp_path / "a.db"), **given, "budget": {"max_money": 20.0}}
+    text = show(check_settings(given, "test"), count=False)
+    assert "requests to /2/tweets/search/stream?part, about 180 an hour" in text
+    assert "costs $0.005. Each run pays for 300 posts in advance ($1.50)" in text

@@ -1,13 +1,14 @@
 """`socialcrawl doctor`: is everything there that a campaign needs? Few requests, and nothing is made or changed.
 
-It is one request, and two more of an instance of Mastodon, whose rules are shown.
+It is one request, one more for each other thing that a capture reads, and two more of an instance of Mastodon, whose
+rules are shown.
 """
 
 import json
 import platform
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
@@ -18,7 +19,7 @@ from rich.table import Table
 
 from socialcrawl import __version__
 from socialcrawl.campaign.build import find_reserved_space
-from socialcrawl.campaign.credentials import open_access
+from socialcrawl.campaign.credentials import CampaignAccess, open_access
 from socialcrawl.campaign.plan import Plan, make_plan
 from socialcrawl.campaign.policies import load_policy
 from socialcrawl.campaign.settings import Settings, read
@@ -28,6 +29,7 @@ from socialcrawl.crawls.registry import kind_of
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import Credential, Grant, Page, Reply, ReplyKind, Request, format_time
 from socialcrawl.errors import SettingsError, SocialcrawlError, StoreError
+from socialcrawl.platforms.base import CaptureProbe, Wired
 from socialcrawl.platforms.facts import DEFAULT
 from socialcrawl.ratelimit.billing_cycle import find_cycle
 from socialcrawl.ratelimit.budget import format_dollars
@@ -59,6 +61,7 @@ PYTHON = (3, 11)
 OLD = 90  # days after which a price table should be compared with the platform's
 SKEW = 60.0  # seconds by which a clock may be wrong
 ROOM = 1_000_000_000  # bytes that should be free
+WAITS = (ReplyKind.WINDOW, ReplyKind.DAY, ReplyKind.BACKOFF)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,21 +217,20 @@ def _list_variables(settings: Settings) -> Iterator[str]:
 
 def _send_request(plan: Plan, clock: SystemClock) -> Iterator[DoctorCheck]:
     """Yield one search of ten posts, as a campaign would ask."""
-    request = plan.platform.make_probe(plan.terms, plan.queries, plan.usernames)
+    captures = plan.terms.slices is not None
+    request = plan.platform.make_probe(plan.terms, plan.queries, () if captures else plan.usernames)
+    others = plan.platform.list_capture_probes(plan.terms, clock.now()) if captures else ()
     if request is None:
         yield DoctorCheck(NOTE, "request", "left out: the campaign file names no page to fetch")
         return
     try:
         with open_wire(plan, clock.now) as (allowed, wire):
             credential = find_admitted(allowed, plan.policy, request.endpoint)
-            free = "costs nothing on this machine" if plan.policy.is_billed else "costs nothing"
-            costs = f"may cost {format_dollars(request.most)}" if plan.billed else free
             read_rules = plan.platform.make_rules_reader(wire)
-            more = ", and two for the rules of the instance" if read_rules else ""
-            what = f"one request to {request.endpoint}{more}, outside of the campaign's ledger"
-            yield DoctorCheck(NOTE, "request", f"{what}, {costs}")
+            yield DoctorCheck(NOTE, "request", _announce(plan, request, others, rules=read_rules is not None))
             grant = Grant(request, credential.name, clock.now())
             reply = wire.send(grant)
+            read = [_check_capture_probe(plan, allowed, wire, probe, clock.now()) for probe in others]
             rules = [] if read_rules is None else list(_fetch_rules(read_rules(), plan.base))
     except StoreError as error:
         yield DoctorCheck(WARN, "request", f"left out: {error}")
@@ -237,13 +239,39 @@ def _send_request(plan: Plan, clock: SystemClock) -> Iterator[DoctorCheck]:
         yield DoctorCheck(FAIL, "request", str(error))
         return
     yield _check_answer(plan, credential, reply)
-    others = [other.name for other in allowed.credentials if other != credential]
-    if others:
-        yield DoctorCheck(NOTE, "request", f"not tried, as it is one request: {', '.join(others)}")
+    yield from read
+    if untried := [other.name for other in allowed.credentials if other != credential]:
+        yield DoctorCheck(NOTE, "request", f"not tried, as it is one request: {', '.join(untried)}")
     if reply.status:
         yield from _check_limit(plan, credential, request, reply)
         yield _check_clock(grant, reply)
     yield from rules
+
+
+def _announce(plan: Plan, request: Request, others: Sequence[CaptureProbe], *, rules: bool) -> str:
+    """Return what will be sent, and what it may cost."""
+    sent = [f"one request to {one.endpoint}" for one in (request, *(probe.request for probe in others))]
+    most = request.most + sum(probe.request.most for probe in others)
+    free = "costs nothing on this machine" if plan.policy.is_billed else "costs nothing"
+    costs = f"may cost {format_dollars(most)}" if plan.billed else free
+    more = ", and two for the rules of the instance" if rules else ""
+    return f"{', '.join(sent)}{more}, outside of the campaign's ledger, {costs}"
+
+
+def _check_capture_probe(
+    plan: Plan, allowed: CampaignAccess, wire: Wired, probe: CaptureProbe, now: float
+) -> DoctorCheck:
+    """Return whether something else that a capture reads can be read."""
+    try:
+        credential = find_admitted(allowed, plan.policy, probe.request.endpoint)
+    except SettingsError as error:
+        return DoctorCheck(FAIL, probe.name, str(error))
+    reply = wire.send(Grant(probe.request, credential.name, now))
+    if reply.kind == ReplyKind.OK:
+        return DoctorCheck(OK, probe.name, probe.shows)
+    if reply.kind in WAITS:
+        return DoctorCheck(WARN, probe.name, f"{reply.why}: try again later")
+    return DoctorCheck(FAIL, probe.name, f"{reply.why}{f'; {probe.hint}' if probe.hint else ''}")
 
 
 def _fetch_rules(about: "InstanceRules", base: str) -> Iterator[DoctorCheck]:
@@ -260,7 +288,7 @@ def _fetch_rules(about: "InstanceRules", base: str) -> Iterator[DoctorCheck]:
 
 
 def _check_answer(plan: Plan, credential: Credential, reply: Reply) -> DoctorCheck:
-    if reply.kind in (ReplyKind.WINDOW, ReplyKind.DAY, ReplyKind.BACKOFF):
+    if reply.kind in WAITS:
         return DoctorCheck(WARN, "answer", f"{reply.why}: try again later")
     if reply.kind not in (ReplyKind.OK, ReplyKind.MISSING):
         return DoctorCheck(FAIL, "answer", reply.why)

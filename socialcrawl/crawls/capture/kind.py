@@ -122,6 +122,7 @@ Where ids were imported, their posts are here too, if they still existed when th
             "captures": True,
             "parts": self.plan_slices(settings).counted or parts,
             "endless": capture.is_endless,
+            "segment": rules.segment if rules.live else 0.0,
             "steps": 0,
             "most_found": 0,
             "usernames": 0,

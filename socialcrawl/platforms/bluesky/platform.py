@@ -10,8 +10,8 @@ from socialcrawl.engine.protocols import Source
 from socialcrawl.errors import SettingsError
 from socialcrawl.forecast.shape import EndpointRoles
 from socialcrawl.graph.relevance import Topic, fold
-from socialcrawl.platforms.base import PUBLIC, Keys, Platform, Template, Terms, Variables
-from socialcrawl.platforms.bluesky.entities import ENTITIES
+from socialcrawl.platforms.base import PUBLIC, CaptureProbe, Keys, Platform, Template, Terms, Variables
+from socialcrawl.platforms.bluesky.entities import ENTITIES, make_search_v2_parameters
 from socialcrawl.platforms.bluesky.opt_outs import LOOK_UP
 from socialcrawl.platforms.bluesky.post_mentions import is_did, is_handle, parse_page_address
 from socialcrawl.platforms.bluesky.source import (
@@ -22,10 +22,12 @@ from socialcrawl.platforms.bluesky.source import (
     PROFILES,
     SEARCH,
     SEARCH_V2,
+    STREAM,
     BlueskySource,
 )
 from socialcrawl.platforms.facts import BLUESKY
 from socialcrawl.platforms.hydration import PostLookUp
+from socialcrawl.platforms.live_reading import make_probe_parameters
 from socialcrawl.platforms.slice_reading import BY_DEFAULT, V2, SlicePlan
 from socialcrawl.system.loopback import is_loopback
 
@@ -54,6 +56,7 @@ class BlueskyPlatform(Platform):
         last=FEED,
         inward=SEARCH,
         heeds=True,
+        stream=STREAM,
     )
     look_up = True
     advice = "use other keywords, or name seeds (usernames = [...])"
@@ -86,7 +89,7 @@ class BlueskyPlatform(Platform):
     def check_slices(self, settings: Settings, slices: SlicePlan) -> None:
         """See `Platform.check_slices`: all are tried, as the search is not always closed to who has not signed in."""
         del settings
-        self.check_slice_keys(slices, "search")
+        self.check_slice_keys(slices, "search", "stream")
 
     def list_slice_queries(self, settings: Settings, topic: Topic, slices: SlicePlan) -> list[str]:
         """See `Platform.list_slice_queries`: one for each keyword; members of lists have written no posts."""
@@ -138,7 +141,6 @@ class BlueskyPlatform(Platform):
 
     def make_wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "BlueskyWire":
         """See `Platform.make_wire`: with a session where there is a password."""
-        from socialcrawl.platforms.bluesky.jetstream import PUBLIC  # noqa: PLC0415 - plans are made without websockets
         from socialcrawl.platforms.bluesky.session import Session, find_sign_in_server  # noqa: PLC0415 - plans are made without httpx
         from socialcrawl.platforms.bluesky.wire import BlueskyWire  # noqa: PLC0415 - as above
 
@@ -168,15 +170,34 @@ class BlueskyPlatform(Platform):
             whole=source.keep_answers,
             sessions=sessions,
             deadline=source.deadline,
-            stream=(terms.slices or BY_DEFAULT).stream or (terms.base if is_loopback(terms.base) else PUBLIC),
+            stream=_find_stream(terms),
         )
 
     def make_probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:
-        """See `Platform.make_probe`: the profile of the first account, or else a search for ten posts."""
+        """See `Platform.make_probe`: the profile of the first account, or else a search for ten posts.
+
+        A capture searches as it will.
+        """
         if names:
             return Request((-1, 0), PROFILES, {"ids" if names[0].startswith("did:") else "usernames": names[0]}, 1)
         query = next((query for query in queries if not query.startswith(LIST)), "") or "hello"
+        if (terms.slices or BY_DEFAULT).search == V2:
+            return Request((-1, 0), SEARCH_V2, {**make_search_v2_parameters(query), "limit": "10"}, 1)
         return Request((-1, 0), SEARCH, {"query": query, "limit": "10"}, 1)
+
+    def list_capture_probes(self, terms: Terms, now: float) -> Sequence[CaptureProbe]:
+        """See `Platform.list_capture_probes`: the stream."""
+        if not (terms.slices or BY_DEFAULT).live:
+            return ()
+        request = Request((-1, 1), STREAM, make_probe_parameters(now), 1)
+        return [CaptureProbe("stream", request, f"{_find_stream(terms)} streams", "name another Jetstream")]
+
+
+def _find_stream(terms: Terms) -> str:
+    """Return the address of Jetstream."""
+    from socialcrawl.platforms.bluesky.jetstream import PUBLIC as JETSTREAM  # noqa: PLC0415 - plans are made without websockets
+
+    return (terms.slices or BY_DEFAULT).stream or (terms.base if is_loopback(terms.base) else JETSTREAM)
 
 
 def _parse_name(given: str) -> str:

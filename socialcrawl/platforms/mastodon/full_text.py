@@ -51,7 +51,8 @@ class TextSearch:
         def read(request: Request) -> Generator[Request, Reply, Reply]:
             reply = yield request
             if reply.kind == ReplyKind.OK and reply.cursor is None:
-                control = yield self._make_control(request)
+                n, part = request.key
+                control = yield make_control((n, RequestPart.FAR_SECOND_LIST + part), self.endpoint)
                 if control.kind in PUT_OFF:
                     return control
                 reply = yield replace(request, key=(pick.n, RequestPart.REPEATED_PAGE + request.key[1]))
@@ -59,11 +60,10 @@ class TextSearch:
 
         return (yield from read_slice(pick, pages, ask, read))
 
-    def _make_control(self, request: Request) -> Request:
-        """Return the request that finds posts wherever the search works."""
-        n, part = request.key
-        asked = {"q": EVERYTHING, "type": "statuses", "limit": "1", "control": "post"}
-        return Request((n, RequestPart.FAR_SECOND_LIST + part), self.endpoint, asked, 1)
+
+def make_control(key: tuple[int, int], endpoint: str) -> Request:
+    """Return the request that finds posts wherever the search works."""
+    return Request(key, endpoint, {"q": EVERYTHING, "type": "statuses", "limit": "1", "control": "post"}, 1)
 
 
 def write_query(words: str, begin: float, end: float) -> str:

@@ -11,12 +11,13 @@ from socialcrawl.engine.protocols import Source
 from socialcrawl.errors import SettingsError
 from socialcrawl.forecast.shape import EndpointRoles
 from socialcrawl.graph.relevance import Topic, fold
-from socialcrawl.platforms.base import PUBLIC, Keys, Platform, Template, Terms, Variables, Wired
+from socialcrawl.platforms.base import PUBLIC, CaptureProbe, Keys, Platform, Template, Terms, Variables, Wired
 from socialcrawl.platforms.facts import MASTODON
 from socialcrawl.platforms.hydration import PostLookUp
+from socialcrawl.platforms.live_reading import make_probe_parameters
 from socialcrawl.platforms.mastodon import account_names as naming
 from socialcrawl.platforms.mastodon.entities import ENTITIES
-from socialcrawl.platforms.mastodon.full_text import list_text_queries
+from socialcrawl.platforms.mastodon.full_text import list_text_queries, make_control
 from socialcrawl.platforms.mastodon.source import (
     FOLLOWING,
     LOOK_UP,
@@ -24,6 +25,7 @@ from socialcrawl.platforms.mastodon.source import (
     POST,
     SEARCH,
     STATUSES,
+    STREAM,
     TAG,
     MastodonSource,
     find_captured,
@@ -52,7 +54,14 @@ class MastodonPlatform(Platform):
     searches = True
     streams = True
     roles = EndpointRoles(
-        search=TAG, by_name=LOOK_UP, by_id=LOOK_UP, timeline=STATUSES, following=FOLLOWING, together=1, probe=LOOK_UP
+        search=TAG,
+        by_name=LOOK_UP,
+        by_id=LOOK_UP,
+        timeline=STATUSES,
+        following=FOLLOWING,
+        together=1,
+        probe=LOOK_UP,
+        stream=STREAM,
     )
     advice = (
         "keywords are looked for as hashtags: use words that people tag with, name seeds (usernames = [...]), or a "
@@ -93,7 +102,7 @@ class MastodonPlatform(Platform):
 
     def check_slices(self, settings: Settings, slices: SlicePlan) -> None:
         """See `Platform.check_slices`: ids tell the time since Mastodon 2.0, and search and streams take a token."""
-        self.check_slice_keys(slices, "full_text")
+        self.check_slice_keys(slices, "full_text", "stream")
         if slices.live and not settings.source.variable:
             raise SettingsError(
                 "Mastodon streams to its users only: name the environment variable that holds your token under "
@@ -218,6 +227,19 @@ class MastodonPlatform(Platform):
             return Request((-1, 0), f"{own}{LOOK_UP}", {"acct": names[0]}, 1)
         word = next(filter(None, map(find_hashtag, queries)), "mastodon")
         return Request((-1, 0), f"{own}{TAG}", {"hashtag": word, "limit": "10"}, 1)
+
+    def list_capture_probes(self, terms: Terms, now: float) -> Sequence[CaptureProbe]:
+        """See `Platform.list_capture_probes`: the full-text search, and the stream of a hashtag."""
+        own, slices, found = find_home(terms.settings), terms.slices or BY_DEFAULT, []
+        if slices.full_text:
+            request = make_control((-1, 1), f"{own}{SEARCH}")
+            found.append(CaptureProbe("search", request, "the search of texts finds posts"))
+        if slices.live:
+            tag = next(filter(None, map(find_hashtag, terms.topic.keywords)), "mastodon")
+            request = Request((-1, 2), f"{own}{STREAM}", {**make_probe_parameters(now), "tags": tag}, 1)
+            hint = "a large instance streams from another server: set stream under [capture] to its address"
+            found.append(CaptureProbe("stream", request, f"{slices.stream or terms.base} streams", hint))
+        return found
 
     def make_rules_reader(self, wire: Wired) -> "Callable[[], InstanceRules] | None":
         """See `Platform.make_rules_reader`: each instance has its own."""

@@ -88,8 +88,7 @@ class StreamSource:
 
     def _set_rules(self, pick: Pick, first: int) -> Generator[Request, Reply, str | None]:
         """Return from when on all rules hold ("": already); None: they could not be set."""
-        asked = {"tag": self.tag, "replace": "yes" if self.replaces else "no"}
-        listed = yield Request((pick.n, first), RULES, asked, 1)
+        listed = yield make_rules_request((pick.n, first), self.tag, replaces=self.replaces)
         if listed.kind != ReplyKind.OK:
             return None
         known = parse_rules(listed.cursor)
@@ -137,6 +136,17 @@ class AppRule:
     key: str
     value: str
     tag: str
+
+
+def make_rules_request(key: tuple[int, int], tag: str, *, replaces: bool) -> Request:
+    """Return the request for the rules of the app, which `read_rules` answers.
+
+    Args:
+        key: of the request.
+        tag: of the campaign's rules.
+        replaces: whether rules of others are to be deleted.
+    """
+    return Request(key, RULES, {"tag": tag, "replace": "yes" if replaces else "no"}, 1)
 
 
 def read_rules(request: Request, bare: Reply, body: Any) -> Reply:

@@ -12,7 +12,7 @@ from socialcrawl.platforms.headers import clean_message
 from socialcrawl.platforms.server_info import CountedSpan, Usage
 from socialcrawl.platforms.x.counts import ARCHIVE_COUNTS, COUNTS, parse_number
 from socialcrawl.platforms.x.parse import find_cursor
-from socialcrawl.platforms.x.source import SEARCH, format_stamp
+from socialcrawl.platforms.x.source import ARCHIVE, SEARCH, format_stamp
 from socialcrawl.platforms.x.vocabulary import VOCABULARIES, Vocabulary
 from socialcrawl.ratelimit.policy import Policy
 
@@ -160,11 +160,22 @@ def parse_usage(body: Any) -> Usage:
     return Usage(by_day, cap, reset_day, used)
 
 
-def make_probe_request(key: tuple[int, int], query: str, words: Vocabulary, policy: Policy) -> Request:
-    """Return the smallest search that X allows, with all the fields that a campaign asks for: do they arrive?"""
-    params = {"query": query, **words.fields, **words.search, "max_results": str(PROBE)}
+def make_probe_request(
+    key: tuple[int, int], query: str, words: Vocabulary, policy: Policy, archived: float | None = None
+) -> Request:
+    """Return the smallest search that X allows, with all the fields that a campaign asks for: do they arrive?
+
+    Args:
+        key: of the request.
+        query: the text to search.
+        words: the vocabulary that requests are written in.
+        policy: the prices.
+        archived: from when on the full archive is searched, Unix seconds; None: the last days are searched.
+    """
+    endpoint, since = (SEARCH, {}) if archived is None else (ARCHIVE, {"start_time": format_stamp(archived)})
+    params = {"query": query, **words.fields, **words.search, **since, "max_results": str(PROBE)}
     authors = policy.compute_price("user", PROBE) if words.search else 0
-    return Request(key, SEARCH, params, PROBE, policy.compute_most(SEARCH, PROBE) + authors)
+    return Request(key, endpoint, params, PROBE, policy.compute_most(endpoint, PROBE) + authors)
 
 
 def _sum_by_day(days: Iterable[Mapping[str, Any]]) -> dict[str, int]:

@@ -11,14 +11,14 @@ from socialcrawl.engine.protocols import Source
 from socialcrawl.errors import SettingsError
 from socialcrawl.forecast.shape import EndpointRoles
 from socialcrawl.graph.relevance import Topic
-from socialcrawl.platforms.base import Keys, Platform, Secret, Template, Terms, Variables
+from socialcrawl.platforms.base import CaptureProbe, Keys, Platform, Secret, Template, Terms, Variables
 from socialcrawl.platforms.facts import X
 from socialcrawl.platforms.hydration import PostLookUp
 from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan
 from socialcrawl.platforms.x.applications import POLICY, check_applications, find_application
 from socialcrawl.platforms.x.compliance_service import XComplianceService
 from socialcrawl.platforms.x.entities import ENTITIES
-from socialcrawl.platforms.x.live_source import StreamSource, make_rules, make_tag
+from socialcrawl.platforms.x.live_source import PART, StreamSource, make_rules, make_rules_request, make_tag
 from socialcrawl.platforms.x.meters import XMeters, make_probe_request
 from socialcrawl.platforms.x.slice_counting import SliceCounting
 from socialcrawl.platforms.x.source import (
@@ -66,6 +66,7 @@ class XPlatform(Platform):
         probed=LOOK_UP,
         latest=True,
         inward=MENTIONS,
+        stream=PART,
     )
     look_up = True
     publishing = (
@@ -212,10 +213,24 @@ class XPlatform(Platform):
         """See `Platform.make_compliance_jobs`."""
         return XComplianceService()
 
+    def list_capture_probes(self, terms: Terms, now: float) -> Sequence[CaptureProbe]:
+        """See `Platform.list_capture_probes`: the rules of the stream, which are free to read."""
+        del now
+        slices = terms.slices or BY_DEFAULT
+        if not slices.live:
+            return ()
+        request = make_rules_request((-1, 1), make_tag(terms.settings.name), replaces=slices.replace_rules)
+        return [CaptureProbe("stream", request, "this app may read the stream, and has no rules of others")]
+
     def make_probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:
-        """See `Platform.make_probe`: one search of ten posts; with nothing to search for, a look-up of X itself."""
+        """See `Platform.make_probe`: one search of ten posts; with nothing to search for, a look-up of X itself.
+
+        A capture of the full archive searches that.
+        """
         query = next(iter(queries or terms.topic.build_queries()), None) or (f"from:{names[0]}" if names else None)
         if query is None:
             asked = {"usernames": "X", "user.fields": USER_FIELDS}
             return Request((-1, 0), BY_NAME, asked, 1, terms.policy.compute_most(BY_NAME, 1))
-        return make_probe_request((-1, 0), query, find_vocabulary(terms.settings.source.vocabulary), terms.policy)
+        words, slices = find_vocabulary(terms.settings.source.vocabulary), terms.slices
+        archived = slices.begin if slices is not None and slices.archive else None
+        return make_probe_request((-1, 0), query, words, terms.policy, archived)
