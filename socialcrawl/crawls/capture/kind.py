@@ -17,13 +17,14 @@ from socialcrawl.graph.relevance import Topic
 from socialcrawl.platforms.base import Platform
 from socialcrawl.platforms.server_info import CountedSpan
 from socialcrawl.platforms.slice_reading import SlicePlan
-from socialcrawl.text.wording import pluralize
+from socialcrawl.text.wording import format_span, pluralize
 
 if TYPE_CHECKING:
     from socialcrawl.crawls.capture.report import CaptureReport
     from socialcrawl.forecast.quote import Quote
     from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
 
+BEHIND, DAYS = 60.0, 7 * 86_400.0  # seconds: a stream that is so far behind cannot keep up, or is one of the past
 MINUTES = 2_000  # before a request, at which the choice of its slice is looked for: a window of a day, and more
 
 
@@ -140,7 +141,9 @@ Where ids were imported, their posts are here too, if they still existed when th
         if crawl.queries:
             rows.append(("time", slices))
         if crawl.live.place is not None:
-            rows.append(("stream", f"read until {format_time(crawl.live.place.at)[:19]}Z, {crawl.live.posts:,} posts"))
+            lag = f", {format_span(crawl.live.lag)} behind" if BEHIND < crawl.live.lag < DAYS else ""
+            until = format_time(crawl.live.place.at)[:19]
+            rows.append(("stream", f"read until {until}Z{lag}, {pluralize(crawl.live.posts, 'post')}"))
         if crawl.failed:
             rows.append(("failed", pluralize(len(crawl.failed), "slice")))
         if crawl.live.place is not None and not crawl.pending:

@@ -24,6 +24,7 @@ class LiveProgress:
         posts: how many posts came.
         segments: how often it was read.
         retry_at: when to try again, Unix seconds; None: it works.
+        lag: seconds by which the last part was behind the time at which it came.
     """
 
     def __init__(self, rules: CaptureRules) -> None:
@@ -32,6 +33,7 @@ class LiveProgress:
         self.spans: list[Span] = []
         self.posts = self.segments = 0
         self.retry_at: float | None = None
+        self.lag = 0.0
         self._failures = 0
         self._slices = EVERY  # that were read since
 
@@ -65,7 +67,7 @@ class LiveProgress:
         part, before = parse_part(outcome.mark), parse_turn(pick.since).place.at
         self.segments += 1
         self.posts += outcome.posts
-        self.place = part.end
+        self.place, self.lag = part.end, max(0.0, outcome.at - part.end.at)
         hole = part.begin > before
         begin, end = float(ceil(part.begin) if hole else floor(before)), float(floor(part.end.at))
         if begin < end:

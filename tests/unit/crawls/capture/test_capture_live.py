@@ -9,6 +9,7 @@ from socialcrawl.crawls.capture.crawl import Capture
 from socialcrawl.crawls.capture.live import EVERY
 from socialcrawl.crawls.capture.report import merge_spans
 from socialcrawl.crawls.capture.rules import CaptureRules
+from socialcrawl.crawls.registry import find_kind
 from socialcrawl.crawls.seeds import TRIES
 from socialcrawl.engine.model import Act, Outcome, Reason, Wait
 from socialcrawl.engine.stream_places import Place, StreamPart, parse_turn
@@ -136,3 +137,16 @@ def test_a_stream_that_cannot_be_read_is_tried_again_later_and_later():
     batch = crawl.choose(4, now + DAY)
     crawl.absorb(batch, [Stream({}, {}).answer(one, now + DAY) for one in batch])
     assert crawl.live.retry_at is None
+
+
+@pytest.mark.parametrize(
+    ("behind", "said"), [(40.0, "Z, 1 post"), (180.0, "Z, 3 min behind, 1 post"), (30 * DAY, "Z, 1 post")]
+)
+def test_a_stream_that_cannot_keep_up_says_how_far_it_is_behind(behind, said):
+    crawl = Capture(RULES, QUERIES, 1)
+    [pick] = crawl.choose(1, NOW)
+    end = NOW + 100.0
+    part = StreamPart(parse_turn(pick.since).place.at, Place(end, "1"))
+    crawl.absorb([pick], [Outcome(pick.n, pick.node, end + behind, posts=1, mark=str(part))])
+    [row] = [text for name, text in find_kind("capture").describe_progress(crawl).rows if name == "stream"]
+    assert row.endswith(said)
