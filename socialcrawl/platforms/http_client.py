@@ -279,7 +279,7 @@ class HttpClient:
         given |= {name.title(): text for name, text in headers.items()} | {"Accept-Encoding": coding}
         if content is not None:
             given["Content-Length"] = str(len(content))
-        timeout = self.timeout
+        timeout = exchange.timeout
         waits = {
             "connect": min(CONNECT, timeout),
             "read": timeout,
