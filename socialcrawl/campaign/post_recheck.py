@@ -109,9 +109,9 @@ class PostRecheck(DeletionCheck):
 
     def find_next(self, every: float) -> float:
         """See `DeletionCheck.find_next`."""
-        latest = self._find_round()
-        again = [row.began + APART for row in self._list_rows(ABSENT)]
-        return min([(self.now() if latest is None else latest.since) + every, *again])
+        latest, now = self._find_round(), self.now()
+        again = [row.began + APART for row in self._list_rows(ABSENT)]  # what is left of earlier ones is for others
+        return min([(now if latest is None else latest.since) + every, *(at for at in again if at > now)])
 
     def measure(self) -> CheckProgress:
         """See `DeletionCheck.measure`."""

@@ -1,7 +1,7 @@
 """Checks of stored posts by look-ups, as they are stored: rows of `compliance_job` that posts move between.
 
-Column `checked_at` of table `post_check` is the begin of the row that a post is in. The first part of the row's name says
-what that is:
+Column `checked_at` of table `post_check` is the begin of the row that a post is in. The first part of the name of a row
+says what that is:
 
     round        one round of a campaign through all posts: begun, or done. Posts that the platform showed are in it.
     absent       posts that did not come, once: begun, and done when all have left it. They are looked up again later.
