@@ -2,8 +2,8 @@
 
 A post counts as deleted when two look-ups, at least APART seconds apart, did not return it. An answer that shows none
 of the posts that were requested is no evidence: the server may know nothing. So a request for several posts names a
-witness besides, a post that the server is expected to show; where a request can name one post only, those that are
-absent wait until the server shows another one. What fails is no evidence either.
+witness besides, a post that the server is expected to show. Where a request can name one post only, the witness is
+requested first; where none is known, absent posts wait until the server shows one. What fails is no evidence either.
 
 What an answer says is stored before the next request leaves (`storage.stored_rechecks`), so that a process that is
 killed goes on where it was, and requests at most a few posts again.
@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import nsmallest
+from math import inf
 
 from socialcrawl.campaign.deletion_check import CheckProgress, DeletionCheck, JobResult, WindowWaitError
 from socialcrawl.engine.model import Reply, ReplyKind, Stop, Wait, format_time
@@ -42,6 +43,7 @@ class SoughtServer:
         aside: posts that did not come, of which that is no evidence yet.
         witness: a post that it is expected to show: it did before, or is the newest; None: none is known.
         silent: requests in a row that showed nothing.
+        is_proved: whether it has shown a post since it was asked first: what it says is absent counts, then.
         blocked: when it may be asked again, and why; None: now.
     """
 
@@ -49,6 +51,7 @@ class SoughtServer:
     aside: list[SoughtCopy] = field(default_factory=list)
     witness: SoughtCopy | None = None
     silent: int = 0
+    is_proved: bool = False
     blocked: Wait | None = None
 
 
@@ -147,15 +150,12 @@ class PostRecheck(DeletionCheck):
 
     def _look_up_all(self, since: float) -> Wait | None:
         """Look up what is due; return when to go on, or None: nothing is left."""
-        active, began = self._begin_round(since), self.now()
-        while True:
-            due = self._read_due(active)
-            if not due.servers:
-                break
+        active, ends = self._begin_round(since), inf
+        while (due := self._read_due(active)).servers:
+            ends = min(ends, self.now() + LASTING)
             while (server := self._choose_server(due)) is not None:
-                if self.now() >= began + LASTING:
+                if self._look_up(server, due) and self.now() >= ends:
                     return Wait(self.now(), "the check goes on")
-                self._look_up(server, due)
             waits = [one.blocked for one in due.servers.values() if one.blocked is not None]
             if waits:
                 return min(waits, key=lambda wait: wait.until)
@@ -225,27 +225,32 @@ class PostRecheck(DeletionCheck):
         first = min(free, key=lambda item: item[1].due[0][0] if item[1].due else -1, default=None)
         return None if first is None else first[0]
 
-    def _look_up(self, name: str, due: DuePosts) -> None:
-        """Send the next request to a server, and store what the answer says."""
+    def _look_up(self, name: str, due: DuePosts) -> bool:
+        """Send the next request to a server, and store what the answer says; return whether it was for posts that are due.
+
+        Where a request can name one post only, the first one is for a witness.
+        """
         server, width = due.servers[name], self.checks.width
-        alone = width == 1 and (len(server.aside) >= FEW or not server.due)
+        known = server.witness is not None or len(server.aside) >= FEW or not server.due
+        alone = width == 1 and not server.is_proved and known
         room = 0 if alone else max(1, width - (server.witness is not None))
         batch = [server.due.popleft() for _ in range(min(room, len(server.due)))]
         copies, witness = [copy for _, copy in batch], server.witness
         asked = list(dict.fromkeys([*copies, *([witness] if witness is not None and (alone or width > 1) else [])]))
         if not asked or (not copies and width > 1):  # what is left waits for a witness, and there is none
             self._pass_over(name, due)
-            return
+            return True
         try:
             reply, found = self._ask(asked)
         except WindowWaitError as error:
             server.blocked = error.wait
             server.due.extendleft(reversed(batch))
-            return
+            return True
         if reply.kind not in (ReplyKind.OK, ReplyKind.MISSING):
             self._pass_over(name, due, copies)
-            return
+            return True
         self._take_in(name, due, copies, found)
+        return bool(copies)
 
     def _ask(self, asked: Sequence[SoughtCopy]) -> tuple[Reply, ShownPosts]:
         """Return the reply to a request for posts, and what it says of them; the ledger does not name them.
@@ -271,16 +276,18 @@ class PostRecheck(DeletionCheck):
         server = due.servers[name]
         absent = [copy for copy in found.absent if copy in copies]
         vain = [copy for copy in copies if copy not in found.shown and copy not in absent]
-        if not found.shown:
+        if not found.shown and not (self.checks.width == 1 and server.is_proved):
             server.aside += absent
             server.silent, asked_for = server.silent + 1, server.witness
             self._store(due, vain=vain)
             if asked_for is not None and (self.checks.width > 1 or not copies):
                 server.witness = None  # it did not come either
-            if (self.checks.width > 1 and server.silent >= SILENT) or not copies:
+            left = server.aside or not server.due
+            if (self.checks.width > 1 and server.silent >= SILENT) or (not copies and left):
                 self._pass_over(name, due)
             return
-        server.silent, server.witness = 0, found.shown[-1]
+        server.silent, server.is_proved = 0, True
+        server.witness = found.shown[-1] if found.shown else server.witness
         if self.checks.width == 1:
             absent += server.aside
         else:

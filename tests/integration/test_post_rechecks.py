@@ -301,3 +301,17 @@ def test_the_command_says_what_it_did_and_report_when_it_last_ended(tmp_path):
         shown = socialcrawl("compliance", file, "--yes", folder=tmp_path)
         assert f"absent once: {len(gone)}, looked up again from" in shown.stdout
         assert "last checked at" in socialcrawl("report", file, folder=tmp_path).stdout
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_a_check_lets_others_have_their_turn_and_goes_on(platform, tmp_path, monkeypatch):
+    monkeypatch.setattr(post_recheck, "LASTING", 0.0)
+    with a_town(platform, tmp_path) as (mock, settings):
+        sent = rows(settings.database, "select count(*) from request")[0][0]
+        delete(mock, share=0.1)
+        gone = set(list_stored(settings.database)) - list_shown(mock.url, settings.database)
+        waits = []
+        check_on(settings, FIRST, each=lambda: waits.append(1))
+        requests = rows(settings.database, "select count(*) from request")[0][0] - sent
+        assert 2 * len(waits) >= requests, "after each request for posts that are due"
+        assert list_absent(settings.database) == gone

@@ -3,6 +3,7 @@
 import sys
 
 import httpx
+import pytest
 from deletion_checks import run_check
 from killed_campaigns import DONE, TROUBLE, die_before
 from x_crawls import TOPIC, rows
@@ -32,8 +33,9 @@ def crawling(platform, url, place, **more):
 
 def check_on(settings, apart, **how):
     """Check what is stored, on a day when posts that were absent `apart` seconds ago are looked up again."""
-    post_recheck.APART = apart
-    return run_check(settings, **how)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(post_recheck, "APART", apart)
+        return run_check(settings, **how)
 
 
 def list_stored(database):
