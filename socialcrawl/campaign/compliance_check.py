@@ -16,72 +16,34 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from itertools import count
-from typing import NamedTuple
 
-from socialcrawl.campaign.plan import Plan
-from socialcrawl.campaign.policies import check_endpoint
-from socialcrawl.crawls.reporting import renew_snapshots
-from socialcrawl.engine.model import Grant, Reply, ReplyKind, Request, Stop, Wait, format_time
+from socialcrawl.campaign.deletion_check import DeletionCheck, JobResult, WindowWaitError
+from socialcrawl.engine.model import Grant, Reply, ReplyKind, Request, Wait
 from socialcrawl.errors import SettingsError, SourceError
-from socialcrawl.platforms.base import Wired
 from socialcrawl.platforms.platform_jobs import MOST_IDS, ComplianceJobs, PlatformJob
-from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.storage import stored_checks
-from socialcrawl.storage.database.connection import Opened
-from socialcrawl.storage.erasure import execution
-from socialcrawl.storage.erasure.dry_run import is_dry_run
-from socialcrawl.storage.erasure.forgetting import ErasureReport, forget
 from socialcrawl.storage.erasure.orders import ErasureOrder, read_result
-from socialcrawl.storage.queries.traces import CampaignTraces
-from socialcrawl.storage.sql_store import SqlStore
 from socialcrawl.storage.stored_checks import POSTS, USERS, JobStart, StoredJob
 
-OF_NOBODY = -1  # the pick that these requests serve in the ledger
 SOON, LATE = 10.0, 900.0  # seconds between two looks at a job, at first and at most
 RESTS = {stored_checks.FAILED: 3600.0, stored_checks.EXPIRED: 60.0}  # seconds until another job follows one that ...
 LOST = 8 * 86_400.0  # seconds after which a job of another campaign is over: results can be had for 7 days
 
 
-class JobResult(NamedTuple):
-    """What a job's result asks for: to be applied by `apply_result` while no campaign runs."""
-
-    job: StoredJob
-    order: ErasureOrder
-
-
 @dataclass(slots=True)
-class ComplianceCheck:
-    """The check of a campaign, while the campaign is open.
+class ComplianceCheck(DeletionCheck):
+    """The check of a campaign by its platform's jobs, while the campaign is open.
 
     Args:
-        plan: the campaign.
-        jobs: those of its platform.
-        store: its ledger, and the connection to its database.
-        planner: its windows, folded.
-        wire: its wire.
-        now: the clock, Unix seconds.
+        jobs: those of the platform.
         most: ids of one job.
     """
 
-    plan: Plan
     jobs: ComplianceJobs
-    store: SqlStore
-    planner: WindowPlanner
-    wire: Wired
-    now: Callable[[], float]
     most: int = MOST_IDS
 
     def advance(self, since: float) -> JobResult | Wait | None:
-        """Do all steps that need no waiting; return a result to apply, or when to go on; None: all is checked.
-
-        Args:
-            since: a check that began then or before is repeated (Unix seconds).
-
-        Raises:
-            SourceError: the platform does not do what it is to, or the budget or the credentials do not allow it.
-            StoreError: the database cannot be used.
-        """
+        """See `DeletionCheck.advance`."""
         began, waits = self.now(), []
         for kind in (POSTS, USERS):
             try:
@@ -93,6 +55,26 @@ class ComplianceCheck:
             if found is not None:
                 waits.append(found)
         return min(waits, key=lambda wait: wait.until, default=None)
+
+    def find_since(self) -> float:
+        """See `DeletionCheck.find_since`."""
+        known = [job for job in self._read_latest() if job is not None]
+        begins = {job.since for job in known}
+        over = (
+            all(job.status == stored_checks.DONE and job.last for job in known) and len(known) != 1 and len(begins) < 2
+        )
+        return (self.now() if over else max(begins)) - 1e-6
+
+    def find_next(self, every: float) -> float:
+        """See `DeletionCheck.find_next`."""
+        latest = self._read_latest()
+        begins = [job.since for job in latest if job is not None]
+        return (min(begins) if len(begins) == len(latest) else self.now()) + every
+
+    def _read_latest(self) -> list[StoredJob | None]:
+        """Return the latest job of each kind; None where there was none."""
+        name = self.plan.platform.facts.name
+        return [stored_checks.read_latest(self.store.connection, name, kind) for kind in (POSTS, USERS)]
 
     def _advance_kind(self, kind: str, since: float, began: float) -> JobResult | Wait | None:
         while True:
@@ -186,7 +168,7 @@ class ComplianceCheck:
         if job.status == stored_checks.UPLOADED:  # the platform has not noticed yet, or will let it expire
             return
         ids = stored_checks.read_ids(self.store.connection, job)
-        grant = self._take(partial(self.jobs.make_upload_request, job=found.id))
+        grant = self.take(partial(self.jobs.make_upload_request, job=found.id))
         if not self._settle(grant, self.jobs.upload(self.wire, grant, found.upload, ids), store=True):
             self._note(job, status=stored_checks.EXPIRED, ended_at=self.now())
             return
@@ -194,7 +176,7 @@ class ComplianceCheck:
 
     def _download(self, job: StoredJob, found: PlatformJob) -> JobResult | None:
         self._note(job, job=found.id, status=stored_checks.READY)
-        grant = self._take(partial(self.jobs.make_download_request, job=found.id))
+        grant = self.take(partial(self.jobs.make_download_request, job=found.id))
         reply, body = self.jobs.download(self.wire, grant, found.download)
         if not self._settle(grant, reply, store=True):
             self._note(job, status=stored_checks.EXPIRED, ended_at=self.now())
@@ -218,28 +200,10 @@ class ComplianceCheck:
         Raises:
             SourceError: there is none, or it may not leave.
         """
-        grant = self._take(make)
+        grant = self.take(make)
         reply, body = self.jobs.ask(self.wire, grant)
         self._settle(grant, reply)
         return body
-
-    def _take(self, make: Callable[[tuple[int, int]], Request]) -> Grant:
-        """Return the permission to send a request, which stands in the ledger then.
-
-        Raises:
-            WindowWaitError: not now.
-            SourceError: not at all.
-            SettingsError: the campaign's own policy does not know the endpoint.
-        """
-        request = make((OF_NOBODY, next(_parts)))
-        check_endpoint(self.plan.policy, request.endpoint)
-        answer = self.planner.take(request, self.now())
-        if isinstance(answer, Wait):
-            raise WindowWaitError(answer)
-        if isinstance(answer, Stop):
-            raise SourceError(f"Nothing was checked: {answer.why}.")
-        self.store.reserve(answer)
-        return answer
 
     def _settle(self, grant: Grant, reply: Reply, *, store: bool = False) -> bool:
         """Store what came back and learn from it; return whether it was there: an address may hold no more (`store`).
@@ -248,97 +212,10 @@ class ComplianceCheck:
             WindowWaitError: it failed and is tried again later.
             SourceError: it failed.
         """
-        self.store.save(grant, reply)
-        after = self.planner.settle(grant, reply, self.now())
+        after = self.save(grant, reply)
         if reply.kind == ReplyKind.OK or (store and reply.kind == ReplyKind.MISSING):
             return reply.kind == ReplyKind.OK
-        if isinstance(after, Wait):
-            raise WindowWaitError(after)
-        why = reply.why or (after.why if after else "no answer")
-        raise SourceError(f"The check for what {self.plan.platform.title} no longer shows did not go on: {why}.")
-
-
-_parts = count()  # numbers of requests, so that none waits for the failures of another one
-
-
-class WindowWaitError(SourceError):
-    """A request has to wait; `wait` says until when, and why."""
-
-    def __init__(self, wait: Wait) -> None:
-        super().__init__(f"{wait.why}: wait until {format_time(wait.until)[:19]}Z, or run it again then.")
-        self.wait = wait
-
-
-def make_check(
-    plan: Plan, store: SqlStore, planner: WindowPlanner, wire: Wired, now: Callable[[], float]
-) -> ComplianceCheck:
-    """Return the check of a campaign that is open, its planner folded.
-
-    Raises:
-        SettingsError: its platform offers none.
-    """
-    jobs = plan.platform.make_compliance_jobs()
-    if jobs is None:
-        raise SettingsError(
-            f"{plan.platform.title} offers no check of what is stored: remove [compliance], if it is there."
-        )
-    return ComplianceCheck(plan, jobs, store, planner, wire, now)
-
-
-def find_since(connection: Opened, platform: str, now: float) -> float:
-    """Return an instant such that the check that is under way on a platform is gone on with; else `now`."""
-    known = [job for job in _read_latest(connection, platform) if job is not None]
-    begins = {job.since for job in known}
-    over = all(job.status == stored_checks.DONE and job.last for job in known) and len(known) != 1 and len(begins) < 2
-    return (now if over else max(begins)) - 1e-6
-
-
-def find_latest(connection: Opened, platform: str) -> float | None:
-    """Return when the oldest of the latest checks of each kind began; None: one was never made."""
-    latest = _read_latest(connection, platform)
-    return min((job.since for job in latest if job is not None), default=None) if None not in latest else None
-
-
-def _read_latest(connection: Opened, platform: str) -> list[StoredJob | None]:
-    """Return the latest job of each kind; None where there was none."""
-    return [stored_checks.read_latest(connection, platform, kind) for kind in (POSTS, USERS)]
-
-
-def remove_named(connection: Opened, result: JobResult, platform: str, at: str) -> ErasureReport:
-    """Remove what a result names, and note it, in the transaction of `execution.erase`; return what went.
-
-    Args:
-        connection: the database.
-        result: of `ComplianceCheck.advance`.
-        platform: that of the ids.
-        at: the instant, ISO 8601.
-    """
-    if result.job.status == stored_checks.APPLIED:  # it is gone from the tables: what is left is to clear the file
-        return ErasureReport()
-    report = forget(connection, result.order, at, platform)
-    if not is_dry_run(connection):
-        stored_checks.note_applied(connection, result.job, report.counts["post"], report.counts["account"], at)
-    return report
-
-
-def apply_result(connection: Opened, result: JobResult, platform: str, now: float) -> ErasureReport:
-    """Remove what a result names for good while no campaign runs, and return what went.
-
-    Args:
-        connection: the database, without a transaction.
-        result: of `ComplianceCheck.advance`.
-        platform: that of the ids.
-        now: Unix seconds.
-
-    Raises:
-        HeldError: a campaign of the database runs.
-        StoreError: the database cannot be written.
-    """
-    work = partial(remove_named, result=result, platform=platform, at=format_time(now))
-    report = execution.erase(connection, work)
-    renew_snapshots(CampaignTraces(connection))
-    stored_checks.note_job(connection, result.job, status=stored_checks.DONE)
-    return report
+        raise self.explain_failure(reply, after)
 
 
 def _find_next_look(job: StoredJob) -> float:

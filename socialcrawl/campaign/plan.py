@@ -205,7 +205,8 @@ def make_plan(settings: Settings) -> Plan:
     base = settings.source.base_url or table.base_url
     platform.check_settings(settings, base)
     _check_encryption(settings, platform, base)
-    if settings.compliance.every is not None and platform.make_compliance_jobs() is None:
+    offered = platform.make_compliance_jobs() is not None or platform.make_stored_look_up(settings) is not None
+    if settings.compliance.every is not None and not offered:
         raise SettingsError(f"{platform.title} offers no check of what is stored: remove every under [compliance].")
     usernames = _list_usernames(settings, platform)
     queries = kind_of(settings).list_queries(settings, platform, topic)

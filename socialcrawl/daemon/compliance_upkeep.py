@@ -1,6 +1,6 @@
 """When a campaign of a daemon has to check what its platform no longer shows, and the removal of that between its runs.
 
-The checks themselves use the open campaign (`campaign.compliance_check`). What they find is removed while no campaign
+The checks themselves use the open campaign (`campaign.deletion_check`). What they find is removed while no campaign
 of the database runs: this one is closed, and others are paused, as a command with --pause does it.
 """
 
@@ -11,7 +11,8 @@ from contextlib import suppress
 from math import inf
 
 from socialcrawl.campaign.build import OpenCampaign
-from socialcrawl.campaign.compliance_check import JobResult, apply_result, find_latest, make_check
+from socialcrawl.campaign.check_selection import make_check
+from socialcrawl.campaign.deletion_check import JobResult, apply_result
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.engine.model import Wait
 from socialcrawl.errors import HeldError, SocialcrawlError, StoreError
@@ -20,6 +21,7 @@ from socialcrawl.storage.daemons import Pauser
 from socialcrawl.storage.database.connection import Opened, open_database
 
 AGAIN = 900.0  # seconds until a check that could not go on is tried again
+REST = 15.0  # seconds for others where a check could go on at once
 YIELD = 5.0  # seconds until other campaigns that were paused are looked at again
 ROUNDS = 12  # looks after which they are left alone, and resumed
 
@@ -57,14 +59,14 @@ class ComplianceUpkeep:
         """Do the steps of the check that need no waiting, with the campaign open and its ledger counted."""
         assert self.every is not None
         parts = campaign.plan, campaign.store, campaign.planner, campaign.wire, campaign.clock.now
-        found = make_check(*parts).advance(self.now() - self.every)
+        check = make_check(*parts)
+        found = check.advance(self.now() - self.every)
         if isinstance(found, JobResult):
             self._result = found
         elif isinstance(found, Wait):
-            self.due = max(found.until, self.now())
+            self.due = found.until if found.until > self.now() else self.now() + REST
         else:
-            latest = find_latest(campaign.store.connection, self.settings.source.platform)
-            self.due = (self.now() if latest is None else latest) + self.every
+            self.due = check.find_next(self.every)
         self.trouble = ""
 
     def apply(self) -> None:

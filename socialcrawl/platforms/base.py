@@ -21,6 +21,7 @@ from socialcrawl.text.entities import NONE, Entities
 
 if TYPE_CHECKING:
     from socialcrawl.platforms.platform_jobs import ComplianceJobs
+    from socialcrawl.platforms.post_checks import StoredPostLookUp
     from socialcrawl.platforms.server_info import InstanceRules, Meters
 
 Secret = str | tuple[str, ...]
@@ -276,6 +277,11 @@ class Platform(ABC):
 
     def make_compliance_jobs(self) -> "ComplianceJobs | None":
         """Return what asks the platform in jobs which stored ids are to be deleted; None where it has no such jobs."""
+        return None
+
+    def make_stored_look_up(self, settings: Settings) -> "StoredPostLookUp | None":
+        """Return how a campaign looks up whether stored posts are still shown; None where it is not to."""
+        del settings
         return None
 
     def make_rules_reader(self, wire: Wired) -> "Callable[[], InstanceRules] | None":

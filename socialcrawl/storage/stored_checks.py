@@ -117,8 +117,7 @@ def begin_job(connection: Connection, start: JobStart) -> StoredJob | None:
     number, kind, since, now, most, name = start
     begin = format_time(since)
     with convert_errors(connection), connection.begin():
-        latest = connection.execute(select(func.max(compliance_job.c.began_at))).scalar()
-        at = format_time(now if latest is None else max(now, parse_time(latest) + 1e-6))
+        at = format_time(find_free_instant(connection, now))
         platform = connection.execute(select(campaign.c.platform).where(campaign.c.id == number)).scalar_one()
         held = _find_latest(connection, platform, kind)
         if held is not None and not held.is_over:
@@ -216,14 +215,20 @@ def summarize_checks(connection: Connection) -> ComplianceSummary | None:
 
 
 def _find_latest(connection: Connection, platform: str, kind: str) -> StoredJob | None:
+    query = select_jobs(platform).where(compliance_job.c.kind == kind)
+    row = connection.execute(query.order_by(compliance_job.c.id.desc()).limit(1)).first()
+    return None if row is None else make_job(row)
+
+
+def select_jobs(platform: str) -> Select[Any]:
+    """Return a SELECT of the jobs on a platform, for `make_job`."""
     columns = (column for column in compliance_job.c if column.name != "campaign")
-    query = select(campaign.c.name.label("campaign"), *columns).join(
-        campaign, campaign.c.id == compliance_job.c.campaign
-    )
-    mine = query.where(campaign.c.platform == platform, compliance_job.c.kind == kind)
-    row = connection.execute(mine.order_by(compliance_job.c.id.desc()).limit(1)).first()
-    if row is None:
-        return None
+    query = select(campaign.c.name.label("campaign"), *columns)
+    return query.join(campaign, campaign.c.id == compliance_job.c.campaign).where(campaign.c.platform == platform)
+
+
+def make_job(row: Any) -> StoredJob:
+    """Return a job, of a row of `select_jobs`."""
     uploaded, looked, ended = (
         None if text is None else parse_time(text) for text in (row.uploaded_at, row.looked_at, row.ended_at)
     )
@@ -231,6 +236,12 @@ def _find_latest(connection: Connection, platform: str, kind: str) -> StoredJob 
         row.id, row.campaign, row.kind, row.name, row.job, row.status, row.ids, row.last, parse_time(row.since),
         parse_time(row.began_at), uploaded, looked, ended, row.removed_posts, row.removed_accounts,
     )  # fmt: skip
+
+
+def find_free_instant(connection: Connection, now: float) -> float:
+    """Return `now`, or a microsecond after the latest begin of a job: each is unique. Called in a transaction."""
+    latest = connection.execute(select(func.max(compliance_job.c.began_at))).scalar()
+    return now if latest is None else max(now, parse_time(latest) + 1e-6)
 
 
 def _find_table(kind: str) -> tuple[Table, Column[Any]]:

@@ -15,7 +15,7 @@ from x_crawls import TOKEN, campaign_of, posts_file, rows
 
 from socialcrawl.campaign import compliance_check
 from socialcrawl.campaign.build import build
-from socialcrawl.campaign.compliance_check import make_check
+from socialcrawl.campaign.check_selection import make_check
 from socialcrawl.engine.model import Grant, Wait
 from socialcrawl.errors import SourceError
 from socialcrawl.mock import faults

@@ -19,10 +19,11 @@ def go(mock, **fates):
     httpx.post(f"{mock.url}/_mock/faults", json={"fault": faults}).raise_for_status()
 
 
-def run_check(settings, most=compliance_check.MOST_IDS, each=lambda: None):
+def run_check(settings, most=None, each=lambda: None):
     """Check what is stored until all is checked and applied; the reports of what was removed."""
     from socialcrawl.campaign.build import build
-    from socialcrawl.campaign.compliance_check import JobResult, apply_result, find_since, make_check
+    from socialcrawl.campaign.check_selection import make_check
+    from socialcrawl.campaign.deletion_check import JobResult, apply_result
     from socialcrawl.engine.model import Wait
     from socialcrawl.render.live_screen import CampaignView
     from socialcrawl.storage.database.connection import open_database
@@ -32,10 +33,10 @@ def run_check(settings, most=compliance_check.MOST_IDS, each=lambda: None):
         with closing(build(settings, CampaignView())) as campaign:
             campaign.planner.fold(campaign.store.ledger(), campaign.clock.now())
             parts = campaign.plan, campaign.store, campaign.planner, campaign.wire, campaign.clock.now
-            if since is None:
-                since = find_since(campaign.store.connection, settings.source.platform, campaign.clock.now())
             check = make_check(*parts)
-            check.most = most
+            since = check.find_since() if since is None else since
+            if most is not None:
+                check.most = most
             found = check.advance(since)
             now = campaign.clock.now()
         each()

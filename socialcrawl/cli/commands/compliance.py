@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from socialcrawl.campaign.build import build
-from socialcrawl.campaign.compliance_check import JobResult, find_since, make_check, remove_named
+from socialcrawl.campaign.check_selection import make_check
 from socialcrawl.campaign.cost_outlook import has_begun
+from socialcrawl.campaign.deletion_check import CheckProgress, JobResult, remove_named
 from socialcrawl.campaign.plan import Plan
 from socialcrawl.cli.commands.forget import ErasureOptions, PlannedErasure, run_erasure
 from socialcrawl.cli.running_campaigns import give_way
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import Wait, format_time
-from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.errors import SettingsError, SourceError, StoreError
 from socialcrawl.render.live_screen import CampaignView
 from socialcrawl.storage import stored_checks
 from socialcrawl.storage.database.connection import open_database
@@ -29,12 +30,17 @@ DONE, WAITS = 0, 3
 
 @dataclass(slots=True)
 class _Tally:
-    """What a check has removed so far, and until when it waits (ISO 8601), for `--json`."""
+    """What a check has removed so far, and until when it waits (ISO 8601), for `--json`.
+
+    `since` is the instant before which earlier checks are repeated; None: not known yet.
+    """
 
     posts: int = 0
     accounts: int = 0
     until: str | None = None
     rows: list[dict[str, int]] = field(default_factory=list)
+    since: float | None = None
+    progress: CheckProgress | None = None
 
 
 def check_compliance(plan: Plan, manner: ErasureOptions, *, wait: bool) -> int:
@@ -60,17 +66,20 @@ def check_compliance(plan: Plan, manner: ErasureOptions, *, wait: bool) -> int:
             "--dry-run."
         )
     clock, where, tally = SystemClock(), plan.settings.database, _Tally()
-    platform, names = plan.platform.facts.name, [plan.settings.name]
-    with open_database(where, create=False) as connection:
-        since = find_since(connection, platform, clock.now())
     while True:
-        found = give_way(COMMAND, where, names, partial(_advance, plan, since), pause=manner.pause)
+        try:
+            found = give_way(COMMAND, where, [plan.settings.name], partial(_advance, plan, tally), pause=manner.pause)
+        except SourceError:
+            _show_progress(tally, manner)
+            raise
         if found is None:
             break
         if isinstance(found, JobResult):
             _apply(plan, found, manner, tally)
             if manner.dry:
                 break
+            continue
+        if found.until <= clock.now():
             continue
         tally.until = format_time(found.until)
         if not wait:
@@ -82,13 +91,19 @@ def check_compliance(plan: Plan, manner: ErasureOptions, *, wait: bool) -> int:
     return _show(tally, manner)
 
 
-def _advance(plan: Plan, since: float) -> JobResult | Wait | None:
+def _advance(plan: Plan, tally: _Tally) -> JobResult | Wait | None:
     """Do the steps that need no waiting, with the campaign opened for them alone."""
     with closing(build(plan.settings, CampaignView())) as campaign:
         campaign.planner.fold(campaign.store.ledger(), campaign.clock.now())
-        return make_check(campaign.plan, campaign.store, campaign.planner, campaign.wire, campaign.clock.now).advance(
-            since
-        )
+        check = make_check(campaign.plan, campaign.store, campaign.planner, campaign.wire, campaign.clock.now)
+        tally.since = check.find_since() if tally.since is None else tally.since
+        try:
+            found = check.advance(tally.since)
+        except SourceError:
+            tally.progress = check.measure()
+            raise
+        tally.progress = check.measure()
+        return found
 
 
 def _apply(plan: Plan, found: JobResult, manner: ErasureOptions, tally: _Tally) -> None:
@@ -112,10 +127,26 @@ def _apply(plan: Plan, found: JobResult, manner: ErasureOptions, tally: _Tally) 
             stored_checks.note_job(connection, found.job, status=stored_checks.DONE)
 
 
+def _show_progress(tally: _Tally, manner: ErasureOptions) -> None:
+    """Show how far a check by look-ups has come."""
+    found = tally.progress
+    if found is None or manner.as_json:
+        return
+    again = "" if found.again is None else f", looked up again from {format_time(found.again)[:19]}Z on"
+    write_line(f"posts looked up in this round: {found.checked:,}; left: {found.left:,}")
+    write_line(f"absent once: {found.absent:,}{again}")
+    if found.unclear:
+        write_line(f"without evidence, looked up again in the next round: {found.unclear:,}")
+    if found.unknown:
+        write_line(f"cannot be checked, as no id on a server that the campaign asks is known: {found.unknown:,}")
+
+
 def _show(tally: _Tally, manner: ErasureOptions) -> int:
+    _show_progress(tally, manner)
     if manner.as_json:
         removed = {"posts": tally.posts, "accounts": tally.accounts, "rows": tally.rows}
-        write_json(json.dumps({"dry_run": manner.dry, "removed": removed, "until": tally.until}))
+        shown = {} if tally.progress is None else {"progress": _pack_progress(tally.progress)}
+        write_json(json.dumps({"dry_run": manner.dry, "removed": removed, "until": tally.until, **shown}))
     elif tally.until is not None:
         write_line(f"not done yet: run it again after {tally.until[:19]}Z to go on")
     elif manner.dry and tally.rows:
@@ -124,3 +155,7 @@ def _show(tally: _Tally, manner: ErasureOptions) -> int:
         gone = f"{pluralize(tally.posts, 'post')} and {pluralize(tally.accounts, 'account')}"
         write_line(f"checked: {gone} removed that the platform no longer shows")
     return DONE if tally.until is None else WAITS
+
+
+def _pack_progress(progress: CheckProgress) -> dict[str, int | str | None]:
+    return progress._asdict() | {"again": None if progress.again is None else format_time(progress.again)}

@@ -129,7 +129,8 @@ def compliance(
     file: Annotated[Path, typer.Argument(metavar="CAMPAIGN", help="Campaign file: its tokens are used.")],
     *,
     wait: Annotated[
-        bool, typer.Option("--wait/--no-wait", help="Wait while the platform works on a job, or go on by another run.")
+        bool,
+        typer.Option("--wait/--no-wait", help="Wait for the platform and its windows, or go on by another run."),
     ] = True,
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -138,8 +139,9 @@ def compliance(
 ) -> None:
     """Delete what a platform removed.
 
-    It has the platform check all posts and accounts in the database, and deletes those that were deleted, suspended or
-    protected. If it is interrupted, run it again to go on.
+    On X, it has the platform check all posts and accounts in the database, and deletes those that were deleted,
+    suspended or protected. On Bluesky and Mastodon, it looks stored posts up again, and deletes those that two look-ups
+    a day apart did not find: run it again the next day. If it is interrupted, run it again to go on.
     """
     from socialcrawl.campaign.plan import make_plan  # noqa: PLC0415
     from socialcrawl.campaign.settings import read  # noqa: PLC0415

@@ -14,6 +14,7 @@ from socialcrawl.platforms.base import PUBLIC, CaptureProbe, Keys, Platform, Tem
 from socialcrawl.platforms.bluesky.entities import ENTITIES, make_search_v2_parameters
 from socialcrawl.platforms.bluesky.opt_outs import LOOK_UP
 from socialcrawl.platforms.bluesky.post_mentions import is_did, is_handle, parse_page_address
+from socialcrawl.platforms.bluesky.shown_records import CHECK
 from socialcrawl.platforms.bluesky.source import (
     FEED,
     FOLLOWS,
@@ -28,6 +29,7 @@ from socialcrawl.platforms.bluesky.source import (
 from socialcrawl.platforms.facts import BLUESKY
 from socialcrawl.platforms.hydration import PostLookUp
 from socialcrawl.platforms.live_reading import make_probe_parameters
+from socialcrawl.platforms.post_checks import StoredPostLookUp
 from socialcrawl.platforms.slice_reading import BY_DEFAULT, V2, SlicePlan
 from socialcrawl.system.loopback import is_loopback
 
@@ -104,6 +106,11 @@ class BlueskyPlatform(Platform):
         """See `Platform.make_post_look_up`."""
         del settings
         return HYDRATION
+
+    def make_stored_look_up(self, settings: Settings) -> StoredPostLookUp:
+        """See `Platform.make_stored_look_up`."""
+        del settings
+        return CHECK
 
     def check_settings(self, settings: Settings, base: str) -> None:
         """See `Platform.check_settings`."""

@@ -6,6 +6,7 @@ from urllib.parse import unquote, urlsplit
 CLIENT = "web"  # what Mastodon's own client puts before an account
 OWNER = re.compile(r"https?://([^/?#@\s]+)/(?:users/|@)([^/?#@\s]+)/[^/?#\s]", re.IGNORECASE)
 STATUS = re.compile(r"(?:/web)?/(?:users/|@)([^/@]+)/(?:statuses/)?(\d+)(?:/|$)", re.IGNORECASE)
+NUMBERED = re.compile(r"https://([^/?#@\s]+)/(?:ap/)?users/[^/?#\s]+/statuses/(\d{1,20})(?:/activity)?")
 PEOPLE = frozenset({"users", "user", "u", "profile", "profiles", "people", "accounts", "author", "channel"})
 
 
@@ -48,3 +49,12 @@ def parse_post_address(address: str) -> tuple[str, str] | None:
         return None
     status = STATUS.match(unquote(parts.path))
     return None if status is None else (f"{status[1]}@{parts.netloc}".lower(), status[2])
+
+
+def find_own_number(key: str) -> tuple[str, str] | None:
+    """Return the host of who wrote or boosted a post, and the post's number there, by the id of the post.
+
+    None where the id does not tell: it is one of other software.
+    """
+    own = NUMBERED.fullmatch(key)
+    return None if own is None else (own[1].lower(), own[2])

@@ -18,6 +18,7 @@ from socialcrawl.platforms.live_reading import make_probe_parameters
 from socialcrawl.platforms.mastodon import account_names as naming
 from socialcrawl.platforms.mastodon.entities import ENTITIES
 from socialcrawl.platforms.mastodon.full_text import list_text_queries, make_control
+from socialcrawl.platforms.mastodon.shown_statuses import make_check
 from socialcrawl.platforms.mastodon.source import (
     FOLLOWING,
     LOOK_UP,
@@ -33,6 +34,7 @@ from socialcrawl.platforms.mastodon.source import (
     is_plain,
     parse_post_id,
 )
+from socialcrawl.platforms.post_checks import StoredPostLookUp
 from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan
 from socialcrawl.system.loopback import is_loopback
 
@@ -150,6 +152,11 @@ class MastodonPlatform(Platform):
         """See `Platform.make_post_look_up`: of the campaign's own instance, which knows posts by its own numbers."""
         home = find_home(settings)
         return PostLookUp(POST, 1, lambda text: parse_post_id(text, home))
+
+    def make_stored_look_up(self, settings: Settings) -> StoredPostLookUp:
+        """See `Platform.make_stored_look_up`."""
+        place = urlsplit(settings.source.base_url or USUAL).netloc.lower()
+        return make_check(find_home(settings), place, settings.source.hosts)
 
     def check_settings(self, settings: Settings, base: str) -> None:
         """See `Platform.check_settings`: who is asked has to know whom to write to."""
