@@ -228,7 +228,7 @@ class PostRecheck(DeletionCheck):
     def _look_up(self, name: str, due: DuePosts) -> bool:
         """Send the next request to a server, and store what the answer says.
 
-        Return whether it was for posts that are due: where a request can name one post only, the first is for a witness.
+        Return whether it was for posts that are due: where a request can name one post only, it is for a witness first.
         """
         server, width = due.servers[name], self.checks.width
         known = server.witness is not None or len(server.aside) >= FEW or not server.due

@@ -32,6 +32,8 @@ def list_parts(found: CaptureReport) -> Iterator[RenderableType]:
     """Yield the texts and tables of what a capture has read."""
     if found.hydrated is not None:
         yield Text("\n".join(_describe_ids(found.hydrated)))
+    if found.deleted:
+        yield Text(_describe_deleted(found.deleted))
     if found.hydrated is not None and not found.queries:
         return
     yield Text("\n".join(describe(found)))
@@ -41,6 +43,13 @@ def list_parts(found: CaptureReport) -> Iterator[RenderableType]:
         yield Text("\n".join(_describe_stream(found.stream)))
     reasons = {why for one in found.queries for _, why in one.failed}
     yield from (Text(f"{why}: {WHY[why]}") for why in sorted(reasons & WHY.keys()))
+
+
+def _describe_deleted(deleted: Mapping[str, int]) -> str:
+    """Return what was erased because the platform deleted it."""
+    names = {"post": "post", "user": "account"}
+    counts = [pluralize(deleted[kind], name) for kind, name in names.items() if kind in deleted]
+    return f"Deleted on the platform since they were stored, and erased from this database: {' and '.join(counts)}."
 
 
 def _describe_ids(found: HydrationReport) -> Iterator[str]:

@@ -259,6 +259,9 @@ def test_what_was_deleted_is_gone_from_every_table_with_the_next_segment(databas
             ("post", "compliance:deleted", 2)
         ]
         where = place.url if database == "postgres" else place
+        assert reported(where)["deleted"] == {"post": 2}
+        said = "Deleted on the platform since they were stored, and erased from this database: 2 posts."
+        assert said in " ".join(socialcrawl("report", where).stdout.split())
         for whys in (["forget,running"], ["forget,running", "forget"]):  # the second one as it is opened again
             assert [why for (why,) in read(place, "select why from epoch order by number")][1:] == whys
             child = socialcrawl("verify", where)

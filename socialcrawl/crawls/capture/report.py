@@ -4,7 +4,7 @@ All of it follows from the stored picks and outcomes, folded by the crawl that m
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -114,6 +114,7 @@ class CaptureReport:
         counts: whether the platform is to count the posts of each query first.
         counted: how many it counted; None: it did not count those of every query.
         hydrated: what became of imported ids of posts; None: none were imported.
+        deleted: how many posts and accounts of the database ("post", "user") the platform has deleted, and were erased.
     """
 
     span: str | None
@@ -127,6 +128,7 @@ class CaptureReport:
     stream: StreamCoverage | None = None
     counted: CountedPosts | None = None
     hydrated: HydrationReport | None = None
+    deleted: Mapping[str, int] = field(default_factory=dict)
 
 
 def report_capture(traces: CampaignTraces, campaign: StoredCampaign) -> CaptureReport:
@@ -156,6 +158,7 @@ def report_capture(traces: CampaignTraces, campaign: StoredCampaign) -> CaptureR
         _read_stream(crawl),
         _count_posts(crawl),
         report_ids(traces.read_id_states(campaign.id), sum(one.end - one.begin for one in crawl.ids.failed)),
+        traces.count_deleted(),
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 from numpy.typing import NDArray
-from sqlalchemy import Connection, exists, select, text
+from sqlalchemy import Connection, exists, func, select, text
 
 from socialcrawl.engine.draws import ARM_NAMES, STEERED, assign_arms
 from socialcrawl.engine.model import (
@@ -33,7 +33,7 @@ from socialcrawl.storage.erasure.seed_slots import SeedSlot
 from socialcrawl.storage.queries import holdings, row_values
 from socialcrawl.storage.queries.history import FinishedBatches
 from socialcrawl.storage.queries.summary import find_campaign, list_campaigns
-from socialcrawl.storage.schema.tables import outcome, pick, request
+from socialcrawl.storage.schema.tables import outcome, pick, request, tombstone
 from socialcrawl.storage.versions import Version, find_comparable_start, find_topic_starts, read_versions
 from socialcrawl.storage.wanted_posts import count_states
 
@@ -153,6 +153,13 @@ class StepColumns:
     since: int
 
 
+DELETED = (
+    select(tombstone.c.kind, func.count())
+    .where(tombstone.c.why.like("compliance:%"), tombstone.c.kind.in_(("post", "user")))
+    .group_by(tombstone.c.kind)
+)
+
+
 class CampaignTraces:
     """Everything that a database can tell of single accounts.
 
@@ -236,6 +243,12 @@ class CampaignTraces:
         """Return how many imported ids of posts are in each state; see table `wanted_post`."""
         with row_values.join_transaction(self.connection):
             return count_states(self.connection, campaign)
+
+    def count_deleted(self) -> dict[str, int]:
+        """Return how many posts and accounts ("post", "user") the platform deleted, so that they were erased."""
+        with row_values.join_transaction(self.connection):
+            rows = self.connection.execute(DELETED).all()
+        return {str(kind): int(number) for kind, number in rows}
 
     def read_open_slices(self, campaign: int) -> list[OpenSlice]:
         """Return the slices of time of which some pages came, and that have no outcome yet."""
