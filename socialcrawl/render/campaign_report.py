@@ -23,7 +23,7 @@ from socialcrawl.ratelimit.policy import parse_host, parse_path
 from socialcrawl.render import block_charts, score_curve, steering
 from socialcrawl.render.console import Text
 from socialcrawl.render.headline import list_headlines
-from socialcrawl.render.kind_parts import collect_knowledge, describe_days, find_curve, list_parts
+from socialcrawl.render.kind_parts import collect_knowledge, describe_days, find_curve, list_parts, list_unread_spans
 from socialcrawl.render.methods_paragraph import CollectionFacts, list_gaps, list_unseen
 from socialcrawl.render.sample_report import make_finite
 from socialcrawl.storage.database.address import find_address
@@ -272,7 +272,7 @@ def draw_picture(given: CampaignReport, png: Path) -> str:
         return curve.name
     if not (found.on_topic.captured and found.on_topic.days):
         return ""
-    score_curve.draw_days_png(png, found.on_topic, f"{found.name}: matching posts")
+    score_curve.draw_days_png(png, found.on_topic, f"{found.name}: matching posts", list_unread_spans(given.known))
     return "matching posts per day"
 
 

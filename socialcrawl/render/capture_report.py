@@ -9,6 +9,7 @@ from rich.table import Table
 
 from socialcrawl.crawls.capture.report import CaptureReport, HydrationReport, QueryCoverage, StreamCoverage
 from socialcrawl.engine.model import Reason
+from socialcrawl.engine.time_spans import parse_span
 from socialcrawl.render.console import Text
 from socialcrawl.text.wording import pluralize, round_up
 
@@ -134,6 +135,12 @@ def describe_days(found: CaptureReport) -> str:
     if found.share >= 1.0 or not found.queries:
         return ""
     return "Not all of the time is read: the days that are not complete are counted too low."
+
+
+def list_unread_spans(found: CaptureReport) -> list[tuple[float, float]]:
+    """Return the spans that are not read, of any query, Unix seconds."""
+    spans = [span for one in found.queries for span in (*one.left, *(failed for failed, _ in one.failed))]
+    return [parse_span(span) for span in spans]
 
 
 def _make_table(one: QueryCoverage) -> Table:

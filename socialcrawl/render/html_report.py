@@ -39,7 +39,7 @@ from socialcrawl.render.html_elements import (
     quote_text,
     write_document,
 )
-from socialcrawl.render.kind_parts import collect_knowledge, describe_days, find_curve, list_parts
+from socialcrawl.render.kind_parts import collect_knowledge, describe_days, find_curve, list_parts, list_unread_spans
 from socialcrawl.render.methods_paragraph import CollectionFacts, list_gaps, list_unseen, write_methods
 from socialcrawl.render.score_curve import SPANS, name_span
 from socialcrawl.storage.database.connection import Opened
@@ -210,7 +210,8 @@ def _make_days(page: PageSource) -> Iterator[ET.Element]:
     if left_out := describe_left_out(counts):
         said.append(f"{left_out}: a search returns the newest posts, which would make the last days look busy.")
     said += filter(None, [describe_cut(page.facts.gaps["timelines_cut"]), describe_days(page.report.known)])
-    yield _make_figure(report_charts.draw_days(counts), " ".join(said), make_details("The numbers", table))
+    chart = report_charts.draw_days(counts, list_unread_spans(page.report.known))
+    yield _make_figure(chart, " ".join(said), make_details("The numbers", table))
 
 
 def _make_curve(page: PageSource) -> Iterator[ET.Element]:

@@ -1,6 +1,6 @@
 """What each kind of campaign shows beside what all have: its texts and tables, its curve, its figures for scripts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from functools import singledispatch
 from typing import Any
@@ -13,7 +13,7 @@ from socialcrawl.crawls.sample.report import SampleReport
 from socialcrawl.crawls.track.report import TrackReport
 from socialcrawl.render import capture_report, refresh_report, sample_report, track_report
 from socialcrawl.render.console import Text
-from socialcrawl.render.score_curve import RELEVANCE, ScoreCurve
+from socialcrawl.render.score_curve import RELEVANCE, ScoreCurve, Span
 from socialcrawl.storage.queries.summary import Summary
 
 
@@ -98,6 +98,18 @@ def describe_days(details: object) -> str:
 @describe_days.register
 def _(details: CaptureReport) -> str:
     return capture_report.describe_days(details)
+
+
+@singledispatch
+def list_unread_spans(details: object) -> Sequence[Span]:
+    """Return the spans of time that are not complete, Unix seconds, where a kind knows them."""
+    del details
+    return ()
+
+
+@list_unread_spans.register
+def _(details: CaptureReport) -> Sequence[Span]:
+    return capture_report.list_unread_spans(details)
 
 
 @singledispatch

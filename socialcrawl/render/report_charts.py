@@ -1,6 +1,6 @@
 """The charts of a report as SVG for its page: they follow its light or dark colours, and say what they show."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.render.block_charts import choose_points
 from socialcrawl.render.network_layout import compute_layout
-from socialcrawl.render.score_curve import SPANS, ScoreCurve, group_digits, name_span, plot_days
+from socialcrawl.render.score_curve import SPANS, ScoreCurve, Span, group_digits, name_span, plot_days
 from socialcrawl.storage.queries.top_network import TopNetwork
 from socialcrawl.storage.queries.topic_counts import TopicCounts
 
@@ -37,16 +37,17 @@ SETTINGS: dict[Any, Any] = {
 }  # fmt: skip
 
 
-def draw_days(counts: TopicCounts) -> ET.Element:
-    """Return a bar chart of the matching posts of accounts read per day, or per span of days."""
+def draw_days(counts: TopicCounts, gaps: Sequence[Span] = ()) -> ET.Element:
+    """Return a bar chart of the matching posts of accounts read per day, or per span of days; hatched in `gaps`."""
     length, spans = counts.fill_days(SPANS)
     each, most = name_span(length), max(count for _, count in spans)
 
     def plot(axes: "Axes") -> None:
-        plot_days(axes, counts, FIRST)
+        plot_days(axes, counts, FIRST, gaps)
 
     first, last = spans[0][0], counts.days[-1][0]
     said = f"Bar chart: matching posts{counts.source} per {each} from {first} to {last} (UTC), at most {most:,}."
+    said += " Days that are not complete are hatched." if gaps else ""
     return _draw("days", "Matching posts over time", said, plot)
 
 

@@ -1,6 +1,7 @@
 """The picture of a report in a file: relevance found against accounts read, or matching posts per day."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,9 +13,9 @@ from socialcrawl.storage.queries.topic_counts import TopicCounts
 
 FORMATS = ("png", "svg", "pdf")
 SPANS = 90  # bars
-BLUE = "#1f5fa8"
+BLUE, HATCHED = "#1f5fa8", "#8a8a8a"
 THOUSAND = 1000.0  # from here on, numbers on axes are grouped
-
+Span = tuple[float, float]
 
 RELEVANCE = ("accounts read after the seeds", "relevance found (sum)")
 
@@ -75,20 +76,21 @@ def draw_png(path: Path, given: ScoreCurve) -> None:
     _draw(path, plot)
 
 
-def draw_days_png(path: Path, counts: TopicCounts, title: str) -> None:
+def draw_days_png(path: Path, counts: TopicCounts, title: str, gaps: Sequence[Span] = ()) -> None:
     """Draw matching posts per day (or span of days) into a file; its ending decides the format.
 
     Args:
         path: the file, see `find_format`.
         counts: the posts, of one day at least.
         title: what stands above.
+        gaps: spans of time that are not complete, Unix seconds.
 
     Raises:
         SettingsError, StoreError: see `draw_png`.
     """
 
     def plot(axes: Any) -> None:
-        plot_days(axes, counts, BLUE)
+        plot_days(axes, counts, BLUE, gaps)
         axes.set_title(title)
         axes.set_axisbelow(True)
         axes.grid(axis="y", alpha=0.25)
@@ -96,10 +98,17 @@ def draw_days_png(path: Path, counts: TopicCounts, title: str) -> None:
     _draw(path, plot)
 
 
-def plot_days(axes: Any, counts: TopicCounts, colour: str) -> None:
-    """Plot one bar for each day, or for each span of days where there are more than SPANS."""
+def plot_days(axes: Any, counts: TopicCounts, colour: str, gaps: Sequence[Span] = ()) -> None:
+    """Plot one bar for each day, or for each span of days where there are more than SPANS; hatched where `gaps` are."""
     length, spans = counts.fill_days(SPANS)
     axes.bar(range(len(spans)), [count for _, count in spans], color=colour, width=0.85)
+    lacking = [place for place, (day, _) in enumerate(spans) if _overlaps(day, length, gaps)]
+    drawn: dict[str, Any] = {"facecolor": "none", "edgecolor": HATCHED, "hatch": "///", "linewidth": 0, "zorder": 0}
+    for place in lacking:
+        axes.axvspan(place - 0.5, place + 0.5, **drawn)
+    if lacking:
+        axes.fill_between([], [], **drawn, label="not complete: counted too low")
+        axes.legend(loc="upper left", bbox_to_anchor=(0.0, -0.18), frameon=False)
     shown = sorted({0, len(spans) // 2, len(spans) - 1})
     axes.set_xticks(shown, [str(spans[place][0]) for place in shown])
     if len(shown) > 1:  # else the outer ones reach over the ends of the axis
@@ -107,6 +116,12 @@ def plot_days(axes: Any, counts: TopicCounts, colour: str) -> None:
         axes.get_xticklabels()[-1].set_horizontalalignment("right")
     axes.set(xlabel="day (UTC)", ylabel=f"matching posts per {name_span(length)}")
     group_digits(axes, named=True)
+
+
+def _overlaps(day: date, length: int, gaps: Sequence[Span]) -> bool:
+    """Return whether some days, from `day` on, are in a gap."""
+    begin = datetime.combine(day, time(), UTC).timestamp()
+    return any(first < begin + length * 86_400 and begin < end for first, end in gaps)
 
 
 def name_span(length: int) -> str:

@@ -36,7 +36,10 @@ class CaptureSection(Section):
         default=USUAL.pages, description="pages of a slice that are read before its rest is cut into new slices"
     )
     ongoing: bool = Field(default=USUAL.ongoing, description="also read new posts as they appear, without an end")
-    soonest: Span = Field(default="1m", description="ongoing: how long it waits for new posts at least ...")
+    soonest: Span = Field(
+        default="1m",
+        description="ongoing: how long it waits for new posts at least, a minute or more, as searches find them late ...",
+    )
     latest: Span = Field(default="1h", description="... and at most: as long as about a page of them takes")
     live: bool = Field(
         default=USUAL.live,
