@@ -130,6 +130,8 @@ class Plan:
     def warnings(self) -> Iterator[tuple[str, str]]:
         """What a person should know before it runs: what it is about (keywords | seeds | tokens), and a sentence."""
         yield from (("keywords", text) for text in (*self.doubts, *self._list_prefixes()))
+        if (slices := self.kind.plan_slices(self.settings)) is not None:
+            yield from (("keywords", text) for text in self.platform.list_slice_doubts(self.topic, slices))
         yield from (("seeds", text) for text in self.captured)
         if self.is_exposed:
             sent = f"[source] insecure = true: the token is sent unencrypted to {self.base}"

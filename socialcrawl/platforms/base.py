@@ -1,7 +1,7 @@
 """The contract of a platform, as plans and builds use it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
@@ -212,6 +212,11 @@ class Platform(ABC):
         """Return the searches of a campaign that reads slices of time."""
         del slices
         return self.list_queries(settings, topic)
+
+    def list_slice_doubts(self, topic: Topic, slices: SlicePlan) -> Iterator[str]:
+        """Yield what a person should know of keywords that slices of time cannot be searched for as they stand."""
+        del topic, slices
+        yield from ()
 
     def get_slice_endpoint(self, slices: SlicePlan) -> str:
         """Return the endpoint of a search of a slice of time."""

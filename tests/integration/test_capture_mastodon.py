@@ -187,3 +187,11 @@ def test_mistakes_are_answered_with_what_to_write(change, said, tmp_path):
     with pytest.raises(SettingsError) as refused:
         make_plan(check_settings(given, "test"))
     assert said in str(refused.value)
+
+
+def test_words_without_a_sign_are_named_with_the_hashtag_that_is_read(tmp_path):
+    given = capturing("http://127.0.0.1:1", tmp_path / "a.db", tags=["#mood", "good weekend", "https://a.example/b"])
+    said = [text for about, text in make_plan(check_settings(given, "test")).warnings if about == "keywords"]
+    assert len(said) == 2
+    assert "'good weekend' is read as the hashtag #goodweekend" in said[0]
+    assert "'https://a.example/b' can be no hashtag" in said[1]

@@ -38,7 +38,7 @@ class CaptureSection(Section):
     ongoing: bool = Field(default=USUAL.ongoing, description="also read new posts as they appear, without an end")
     soonest: Span = Field(
         default="1m",
-        description="ongoing: how long it waits for new posts at least, a minute or more, as searches find them late ...",
+        description="ongoing: how long it waits for new posts at least, and never less than a minute ...",
     )
     latest: Span = Field(default="1h", description="... and at most: as long as about a page of them takes")
     live: bool = Field(

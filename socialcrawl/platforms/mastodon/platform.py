@@ -1,7 +1,7 @@
 """Mastodon as a platform: many instances, seen from one of them."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -143,6 +143,18 @@ class MastodonPlatform(Platform):
                 "search what authors let be searched."
             )
         return list(tags.values())
+
+    def list_slice_doubts(self, topic: Topic, slices: SlicePlan) -> Iterator[str]:
+        """See `Platform.list_slice_doubts`: words without a sign are read as hashtags, or not at all."""
+        for keyword in () if slices.full_text else dict.fromkeys(topic.keywords):
+            tag = find_captured(" ".join(keyword.rstrip("*").split()))
+            if tag is None:
+                yield f"[topic] keywords: {keyword!r} can be no hashtag, so nothing is read for it"
+            elif not keyword.startswith("#"):
+                yield (
+                    f"[topic] keywords: {keyword!r} is read as the hashtag {tag}, so posts without that sign are not "
+                    "found; with full_text = true under [capture] and a token, texts are searched instead"
+                )
 
     def get_slice_endpoint(self, slices: SlicePlan) -> str:
         """See `Platform.get_slice_endpoint`: every page of a hashtag has a bound of ids, and counts as a later page."""
