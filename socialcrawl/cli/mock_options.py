@@ -47,7 +47,7 @@ def make_settings(given: Mapping[str, Any]) -> MockSettings:
     """
     now, latency = given["now"], given["latency"]
     plain = ("posts", "export", "pages", "host", "port", "limit", "user_limit", "scenario", "skew", "cap", "missing")
-    also = ("noindex", "closed_search", "report", "allow_remote")
+    also = ("noindex", "closed_search", "search_v2", "report", "allow_remote")
     platforms = choose_served(given["platform"], posts=given["posts"], export=given["export"])
     _check_for_x(given, platforms)
     return MockSettings(

@@ -13,7 +13,7 @@ import pytest
 from commands import socialcrawl
 from shared_data import needed
 from test_mock_world import synthetic
-from x_crawls import TOPIC, campaign_of, crawl, rows
+from x_crawls import TOPIC, campaign_of, crawl, posts_file, rows
 
 from socialcrawl.errors import MockError, PostsFileError
 from socialcrawl.mock import faults
@@ -145,6 +145,15 @@ def test_without_a_file_the_posts_of_the_demo_are_served_on_every_platform(platf
     ((found,),) = rows(tmp_path / "a.db", f"select count(*) from post where text like '%{TOPIC}%'")
     assert found > 10
     assert list((tmp_path / "temporary").iterdir()) == []
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_an_option_enables_the_newer_search_of_bluesky(enabled):
+    words = ("--posts", str(posts_file()), *(("--search-v2",) if enabled else ()))
+    with spawn(*words, command=MOCK) as child:
+        query = {"query": TOPIC, "sort": "recent"}
+        answer = httpx.get(f"{child.url}/xrpc/app.bsky.feed.searchPostsV2", params=query)
+    assert answer.status_code == (200 if enabled else 400)
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,7 @@ NoIndex = Annotated[
     typer.Option(min=0.0, max=1.0, help="Share of accounts that opt out: noindex on Mastodon, a label on Bluesky."),
 ]
 Closed = Annotated[bool, typer.Option("--closed-search", help="Bluesky: allow search only after signing in.")]
+NewSearch = Annotated[bool, typer.Option("--search-v2", help="Bluesky: enable searchPostsV2.")]
 Now = Annotated[str | None, typer.Option(help="X: the current time of search and counts, ISO 8601.")]
 Report = Annotated[Path | None, typer.Option(help="Write the server's own request counts to this JSON file.")]
 Remote = Annotated[bool, typer.Option("--allow-remote", help="With --host: accept requests from other machines.")]
@@ -88,6 +89,7 @@ def mock(
     missing: Share = 0.0,
     noindex: NoIndex = 0.0,
     closed_search: Closed = False,
+    search_v2: NewSearch = False,
     now: Now = None,
     from_: From = None,
     speed: Speed = 0.0,
