@@ -23,11 +23,11 @@ from socialcrawl.forecast.shape import (
     CampaignProgress,
     RemainingWork,
     StoredResources,
+    bound_id_groups,
     compute_pace,
     compute_price,
     count_allowed,
     count_bursts,
-    count_id_groups,
     count_look_ups,
     find_counts_ahead,
     find_page_size,
@@ -178,7 +178,7 @@ def bound_requests(
     accounts = min(rest.seeds + rest.steps, rest.nodes)
     # The id of a named account may be known, or become known by a search; then it is looked up by that.
     either = rest.names if shape.queries or done.known else 0
-    groups = count_id_groups(shape, done.ids)
+    groups = bound_id_groups(shape, rest, done.ids)
     # Every account after the seeds may be one that is known by its name only.
     pages = {roles.search: searches, roles.timeline: accounts * shape.pages_per_user, roles.posts: groups}
     if shape.inward and roles.inward:

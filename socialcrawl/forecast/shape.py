@@ -312,6 +312,22 @@ def count_id_groups(shape: CampaignParameters, ids: int) -> int:
     return -(-ids // max(1, find_page_size(shape, shape.roles.posts))) if shape.roles.posts else 0
 
 
+def bound_id_groups(shape: CampaignParameters, rest: RemainingWork, ids: int) -> int:
+    """Return the most groups in which this number of posts is fetched: near the end of a budget they are smaller.
+
+    A group that does not fit asks for fewer posts, and of these all may be gone, so that nothing is used up. Groups are
+    whole until the budget has less than a group left.
+    """
+    whole, endpoint = count_id_groups(shape, ids), shape.policy.find_endpoint(shape.roles.posts)
+    price = shape.policy.compute_price("post", 1) + shape.policy.compute_price("user", 1) * shape.expanded
+    fits = min(rest.posts, rest.capped, rest.money // price if price else inf)
+    if not whole or fits >= ids or endpoint is None or not endpoint.smallest:
+        return whole
+    page = find_page_size(shape, shape.roles.posts)
+    before = max(0, int(fits) - page + 1)  # posts that came before a group is smaller
+    return -(-before // page) - (before - ids) // endpoint.smallest
+
+
 def multiply(count: float, each: float) -> float:
     """Return the product; 0 times infinity is 0."""
     return count * each if count and each else 0.0
