@@ -57,9 +57,8 @@ def run_live(platform, folder, rules, delete=0):
         nursery(folder / "err", "live_children") as made,
     ):
         streamed.fail(*rules)
-        given = capturing(
-            streamed.url, place, platform=platform, source={"token_env": TOKEN_ENV}, capture={"from": stamp(START)}
-        )
+        source = {"token_env": TOKEN_ENV} if platform == "x" else {}
+        given = capturing(streamed.url, place, platform=platform, source=source, capture={"from": stamp(START)})
         how = {"last": rows[-1].at, "step": 8.0, "batches": BATCHES, "posts": len(matching(rows)) - delete}
         run_to_the_end(made, file, given, Random(7), {KILLS // 2: delete_some} if delete else {}, **how)
         bill = streamed.mock.report()["totals"]["dollars"]
