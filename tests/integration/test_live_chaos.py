@@ -63,7 +63,8 @@ def run_live(platform, folder, rules, delete=0):
         run_to_the_end(made, file, given, Random(7), {KILLS // 2: delete_some} if delete else {}, **how)
         bill = streamed.mock.report()["totals"]["dollars"]
     assert (folder / "err").read_text() == ""
-    assert bill <= read(place, "select sum(cost) from request")[0][0] / MILLS
+    if platform == "x":  # elsewhere what is billed are this test's own look-ups of ids
+        assert bill <= read(place, "select sum(cost) from request")[0][0] / MILLS
     assert stored(place) == sorted(set(matching(rows)) - set(gone))
     assert read(place, "select count(*), count(distinct id) from post") == [(how["posts"],) * 2]
     child = socialcrawl("verify", place)
