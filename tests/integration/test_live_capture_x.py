@@ -36,9 +36,9 @@ def token(monkeypatch):
     monkeypatch.setitem(os.environ, TOKEN_ENV, "x")
 
 
-def follow_x(streamed, place, *, capture=None, **given):
+def follow_x(streamed, place, *, capture=None, step=150.0, **given):
     capture = {"segment": "0.2s", **(capture or {})}
-    return follow(streamed, place, platform="x", source={"token_env": TOKEN_ENV}, capture=capture, step=150.0, **given)
+    return follow(streamed, place, platform="x", source={"token_env": TOKEN_ENV}, capture=capture, step=step, **given)
 
 
 def spent(place):
@@ -69,7 +69,8 @@ def test_the_past_and_what_appears_is_stored_once(tmp_path):
     assert 1.5 <= round(spent(place) - bill, 5) < 1.6, "300 posts in advance, and near midnight those of both days"
 
 
-def test_connections_that_break_lose_nothing_and_their_advance_is_paid_once(tmp_path):
+@pytest.mark.parametrize("behind", [150.0, 900.0])  # seconds, at most: by default searches overlap by 120
+def test_connections_that_break_lose_nothing_and_their_advance_is_paid_once(behind, tmp_path):
     place = tmp_path / "a.db"
     rules = [
         {"kind": "drop", "every": 7},
@@ -78,11 +79,11 @@ def test_connections_that_break_lose_nothing_and_their_advance_is_paid_once(tmp_
         {"kind": "swap", "every": 4},
     ]
     with streaming(LATER, begin=BEGUN) as streamed:
-        follow_x(streamed, place, deeds={3: lambda: streamed.fail(*rules)})
+        follow_x(streamed, place, step=behind, deeds={1: lambda: streamed.fail(*rules)})
         check_bill(streamed, place)
     assert stored(place) == matching()
     advances = read(place, "select cost from request where endpoint = '/2/tweets/search/stream' and kind = 'ok'")
-    assert len(advances) > 2
+    assert len(advances) >= 2
     assert sum(mills for (mills,) in advances) == 300 * 500
 
 

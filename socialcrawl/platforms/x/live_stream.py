@@ -70,7 +70,7 @@ class FilteredConnection:
             raise ConnectionError(f"X ended the stream: {_explain_end(told)}")
         cost = self._terms.compute_cost(told)
         try:
-            self._terms.parse([told])
+            page = self._terms.parse([told])
         except parse.FieldsMissingError as error:
             why = (
                 f"X did not send the fields that were requested ({', '.join(error.args[0])}): set vocabulary = "
@@ -79,6 +79,9 @@ class FilteredConnection:
             raise StreamRefusedError(ReplyKind.INVALID, 200, why) from error
         except WRONG:
             return StreamEvent(place, size=len(line), cost=cost)
+        # A stream that is behind loses, where it breaks, posts that are as much older.
+        written = [parse_time(post.created_at) for post in page.posts if post.created_at]
+        place = replace(place, at=min([place.at, *written]))
         return StreamEvent(place, post=told, size=len(line), cost=cost)
 
 
