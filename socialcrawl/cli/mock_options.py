@@ -63,6 +63,26 @@ def make_settings(given: Mapping[str, Any]) -> MockSettings:
     )
 
 
+def choose_moment(given: Mapping[str, Any], now: float) -> tuple[float | None, float, float | None]:
+    """Return the moment of the file at which a mock begins, the speed, and for how long generated posts appear.
+
+    Args:
+        given: the options.
+        now: the time, Unix seconds: the moment with --live.
+
+    Raises:
+        SettingsError: an option is written wrongly, or goes against --live.
+    """
+    if given["live"] is None:
+        return None if given["from_"] is None else parse_instant(given["from_"]), given["speed"], None
+    against = {"posts": None, "export": None, "pages": None, "now": None, "from_": None, "speed": 0.0}
+    for name, usual in against.items():
+        if given[name] != usual:
+            option = name.rstrip("_")
+            raise SettingsError(f"--live moves generated posts to the present: leave out --{option}, or --live.")
+    return now, 1.0, parse_seconds(given["live"])
+
+
 def _check_for_x(given: Mapping[str, Any], platforms: Sequence[str]) -> None:
     """Refuse options that would do nothing, as they are X's and X is not served."""
     idle = [name for name, usual in OF_X.items() if "x" not in platforms and (given[name] or usual) != usual]

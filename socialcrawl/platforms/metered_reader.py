@@ -123,6 +123,7 @@ class MeteredReader(StreamReader):
         with self._changed:
             run = self._run
             if run is not None and self._connection is not None:
+                run.is_ended = True
                 self._connection.end(DRAIN)
                 self._changed.wait_for(lambda: run.error is not None, DRAIN)
         super().hurry()

@@ -237,7 +237,7 @@ class StreamReader:
             return explain_error(error, self.now())
         events = run.list_events(most, through)
         end = through or run.find_end(events)
-        if run.error is not None and end.is_same(place):
+        if run.error is not None and not run.is_ended and end.is_same(place):
             return explain_error(run.error, self.now())
         deleted = {event.deleted for event in events if event.deleted}
         posts = {self.name_post(event.post): event.post for event in events if event.post is not None}
@@ -269,6 +269,7 @@ class StreamRun:
         self.taken = 0  # ... and how many events it had: some servers number an event lower than the one before
         self.error: Exception | None = None
         self.stopped = self.begun = False
+        self.is_ended = False  # on our side: that nothing more comes is no error
         self.asked_at = monotonic()
 
     @property

@@ -98,3 +98,8 @@ def parse_instant(text: str) -> float:
     except ValueError as error:
         raise SettingsError(f"{text!r} is not an instant: write 2026-11-20 or 2026-11-20T12:00:00Z.") from error
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def format_instant(at: float) -> str:
+    """Return the instant of Unix seconds as ISO 8601, UTC, in whole seconds."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

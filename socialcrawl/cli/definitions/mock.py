@@ -1,6 +1,7 @@
 """The command that serves posts and pages as platforms: `mock`."""
 
 import tempfile
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -64,6 +65,13 @@ From = Annotated[
 Speed = Annotated[
     float, typer.Option(help="Speed of the posts' clock: seconds per second. 0: it stands still. See --from.")
 ]
+Live = Annotated[
+    str | None,
+    typer.Option(
+        help="Move generated posts to the present: they appear from now on for so long, such as 1h, and began nine "
+        "times as long ago."
+    ),
+]
 Replay = Annotated[str, typer.Option(help="Bluesky: how much of the file Jetstream can replay, such as 30d.")]
 WithStdin = Annotated[bool, typer.Option("--with-stdin", hidden=True)]
 
@@ -93,6 +101,7 @@ def mock(
     now: Now = None,
     from_: From = None,
     speed: Speed = 0.0,
+    live: Live = None,
     replay: Replay = "36h",
     report: Report = None,
     allow_remote: Remote = False,
@@ -103,25 +112,36 @@ def mock(
     It serves X, Bluesky and Mastodon with their streams, enforces rate limits and counts requests independently.
     """
     given = dict(locals())
-    from socialcrawl.cli.mock_options import make_settings  # noqa: PLC0415
+    from socialcrawl.cli.mock_options import choose_moment, make_settings  # noqa: PLC0415
     from socialcrawl.mock.server import serve  # noqa: PLC0415
-    from socialcrawl.text.wording import parse_instant  # noqa: PLC0415
 
-    moment = None if from_ is None else parse_instant(from_)
+    moment, speed, ahead = choose_moment(given, time.time())
     with tempfile.TemporaryDirectory(prefix="socialcrawl-") as scratch:
         is_made = posts is None and export is None and pages is None
         given["posts"] = Path(scratch) / "posts.parquet" if is_made else posts
         settings = replace(make_settings(given), moment=moment, speed=speed)
         if is_made:
-            _generate(given["posts"])
+            _generate(given["posts"], moment, ahead)
         serve(settings, with_stdin=with_stdin)
 
 
-def _generate(file: Path) -> None:
-    """Write the generated posts that the mock serves by default and `demo` uses."""
+def _generate(file: Path, now: float | None, ahead: float | None) -> None:
+    """Write the generated posts that the mock serves by default and `demo` uses.
+
+    Args:
+        file: where to.
+        now: the time.
+        ahead: seconds after it in which a tenth of the posts appears; None: all have the times of their generation.
+    """
     from socialcrawl.lab.generators.generate import MOCK_USERS, choose_topics, generate, write  # noqa: PLC0415
     from socialcrawl.text.terminal import write_error  # noqa: PLC0415
+    from socialcrawl.text.wording import format_instant  # noqa: PLC0415
 
     words = ", ".join(list(choose_topics().values())[:4])
     write_error(f"no --posts given: generating the posts of {MOCK_USERS:,} invented people; keywords: {words} ...")
-    write(file, generate(MOCK_USERS, 1))
+    posts = generate(MOCK_USERS, 1)
+    if now is not None and ahead is not None:
+        begin = int(now - 9.0 * ahead) // 60 * 60
+        posts = posts.spread(begin, int(now + ahead))
+        write_error(f"the posts begin at {format_instant(begin)}, and appear until {format_instant(now + ahead)}")
+    write(file, posts)

@@ -9,7 +9,7 @@ three signals a focused crawler lives on. None is perfect: there are bridges, ki
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +129,18 @@ class Generated:
         import pyarrow as pa  # noqa: PLC0415
 
         return pa.Table.from_batches(self.iterate_batches())
+
+    def spread(self, begin: int, end: int) -> "Generated":
+        """Return the same posts in the same order, spread evenly over another range of time.
+
+        Args:
+            begin: of the range, Unix seconds.
+            end: of it; the last post is before.
+        """
+        time = self.schedule.time
+        first, length = int(time.min()), int(np.ptp(time)) + 1
+        moved = begin + (time - first) * (end - begin) // length
+        return replace(self, schedule=replace(self.schedule, time=moved))
 
 
 def generate(

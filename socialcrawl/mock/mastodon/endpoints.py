@@ -1,7 +1,6 @@
 """Endpoints of an instance for accounts, follows, statuses and search, and for the instance itself."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from itertools import islice
 
 import numpy as np
@@ -28,6 +27,7 @@ from socialcrawl.mock.mastodon.search import DateError
 from socialcrawl.mock.mastodon.timelines import MOST_STATUSES, STATUSES
 from socialcrawl.mock.service import Guest, MockRequest, MockResponse
 from socialcrawl.system.loopback import is_loopback_host
+from socialcrawl.text.wording import format_instant
 
 _NO_PAGES = make_refusal(401, "Search queries pagination is not supported without authentication")
 _NO_RESOLVING = make_refusal(
@@ -81,8 +81,8 @@ def _add_bounds(query: str, asked: MockRequest) -> str:
     """Return the query with the bounds that Mastodon makes of ids: the times of these, to the second."""
     for name, operator in (("min_id", "after"), ("max_id", "before")):
         if (given := asked.one(name)) is not None:
-            at = datetime.fromtimestamp((parse_whole_number(given) >> 16) // 1000, UTC)
-            query += f' {operator}:"{at:%Y-%m-%dT%H:%M:%SZ}"'
+            at = (parse_whole_number(given) >> 16) // 1000
+            query += f' {operator}:"{format_instant(at)}"'
     return query
 
 

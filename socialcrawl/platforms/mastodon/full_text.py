@@ -9,7 +9,6 @@ asked for anything at all, and then for the same page once more: what it finds n
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from socialcrawl.engine.model import PUT_OFF, Outcome, Pick, Reply, ReplyKind, Request, RequestPart
 from socialcrawl.engine.time_spans import parse_span
@@ -17,6 +16,7 @@ from socialcrawl.graph.relevance import fold
 from socialcrawl.platforms.slice_pages import SlicePages
 from socialcrawl.platforms.slice_reading import read_slice
 from socialcrawl.ratelimit.policy import Policy
+from socialcrawl.text.wording import format_instant
 
 EVERYTHING = 'after:"2016-01-01T00:00:00Z"'  # a query that all posts match, if times are understood
 
@@ -71,14 +71,10 @@ def write_query(words: str, begin: float, end: float) -> str:
 
     These are whole Unix seconds: `after:` leaves out all of the second that it names.
     """
-    return f'"{words}" after:"{_format_stamp(begin - 1)}" before:"{_format_stamp(end)}"'
+    return f'"{words}" after:"{format_instant(begin - 1)}" before:"{format_instant(end)}"'
 
 
 def list_text_queries(words: Sequence[str]) -> list[str]:
     """Return keywords as they are searched, each once: hashtags with their sign, others as phrases without quotes."""
     written = (word if word.startswith("#") else " ".join(word.replace('"', " ").split()) for word in words)
     return list({fold(word): word for word in written if word.strip("#")}.values())
-
-
-def _format_stamp(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

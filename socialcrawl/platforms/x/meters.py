@@ -12,9 +12,10 @@ from socialcrawl.platforms.headers import clean_message
 from socialcrawl.platforms.server_info import CountedSpan, Usage
 from socialcrawl.platforms.x.counts import ARCHIVE_COUNTS, COUNTS, parse_number
 from socialcrawl.platforms.x.parse import find_cursor
-from socialcrawl.platforms.x.source import ARCHIVE, SEARCH, format_stamp
+from socialcrawl.platforms.x.source import ARCHIVE, SEARCH
 from socialcrawl.platforms.x.vocabulary import VOCABULARIES, Vocabulary
 from socialcrawl.ratelimit.policy import Policy
+from socialcrawl.text.wording import format_instant
 
 if TYPE_CHECKING:
     from socialcrawl.platforms.x.wire import XWire
@@ -127,9 +128,9 @@ def make_span_request(
     """
     endpoint = ARCHIVE_COUNTS if span.archive else COUNTS
     plain = make_counts_request(key, query, words, policy)
-    params = {**plain.params, "end_time": format_stamp(span.end)}
+    params = {**plain.params, "end_time": format_instant(span.end)}
     if span.archive or span.begin > span.now - WEEK + SPARE:
-        params["start_time"] = format_stamp(span.begin)
+        params["start_time"] = format_instant(span.begin)
     params |= {"next_token": cursor} if cursor else {}
     return Request(key, endpoint, params, 0, policy.compute_fee(endpoint))
 
@@ -172,7 +173,7 @@ def make_probe_request(
         policy: the prices.
         archived: from when on the full archive is searched, Unix seconds; None: the last days are searched.
     """
-    endpoint, since = (SEARCH, {}) if archived is None else (ARCHIVE, {"start_time": format_stamp(archived)})
+    endpoint, since = (SEARCH, {}) if archived is None else (ARCHIVE, {"start_time": format_instant(archived)})
     params = {"query": query, **words.fields, **words.search, **since, "max_results": str(PROBE)}
     authors = policy.compute_price("user", PROBE) if words.search else 0
     return Request(key, endpoint, params, PROBE, policy.compute_most(endpoint, PROBE) + authors)

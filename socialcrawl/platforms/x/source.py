@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from math import ceil, floor
 
 from socialcrawl.engine.model import (
@@ -31,6 +30,7 @@ from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan, read_slic
 from socialcrawl.platforms.x.live_source import StreamSource
 from socialcrawl.platforms.x.vocabulary import USER_FIELDS, Vocabulary
 from socialcrawl.ratelimit.policy import Policy
+from socialcrawl.text.wording import format_instant
 
 LOOK_UP = 100  # users that one look-up answers for
 LOOK_UP_POSTS = 100  # posts that one request names
@@ -155,7 +155,7 @@ class XSource:
             return {pick.n: Outcome(pick.n, pick.node, 0.0, missing=Reason.UNREACHABLE)}
         asked = {"query": self.queries[-1 - pick.node], **self.words.fields, **self.words.search}
         asked |= AUTHORS if self.slices.authors else {}
-        asked |= {"start_time": format_stamp(first), "end_time": format_stamp(end), "sort_order": "recency"}
+        asked |= {"start_time": format_instant(first), "end_time": format_instant(end), "sort_order": "recency"}
         endpoint = ARCHIVE if self.slices.archive else SEARCH
         size = self.policy.get_endpoint(endpoint).page
 
@@ -346,15 +346,10 @@ def make_time_bounds(begin: float | None, end: float | None, now: float) -> dict
     """
     found: dict[str, str] = {}
     if begin is not None and FIRST < begin < now - LATEST:
-        found["start_time"] = format_stamp(floor(begin))
+        found["start_time"] = format_instant(floor(begin))
     if end is not None and end <= now - LATEST:
-        found["end_time"] = format_stamp(max(ceil(end), FIRST + 1))
+        found["end_time"] = format_instant(max(ceil(end), FIRST + 1))
     return found
-
-
-def format_stamp(at: float) -> str:
-    """Return a time as parameters of X name it, in whole seconds."""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _find_pairs(batch: Batch, accounts: Mapping[Node, Who]) -> list[tuple[Pick, Pick]]:

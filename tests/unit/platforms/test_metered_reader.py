@@ -162,20 +162,27 @@ def test_while_a_part_is_asked_as_many_more_may_come_as_it_may_cost(server, read
     assert (reader.unpaid, reader._asked) == (0, 0)
 
 
-def test_an_interrupted_part_ends_the_connection_and_has_what_was_on_its_way(server, reader):
+@pytest.mark.parametrize("late", [["late"], []])
+def test_an_interrupted_part_ends_the_connection_and_has_what_was_on_its_way(late, server, reader):
     reader.open(FROM, server.connect, ADVANCE)
-    server.send(3)
-    settle(server, reader, 3)
-    server.late = ["late"]
+    place = FROM
+    if late:
+        server.send(3)
+        settle(server, reader, 3)
+    else:
+        server.send(1)
+        place = find_end(take(reader, FROM, limit=1)[0])
+    server.late = late
     found = []
-    asking = threading.Thread(target=lambda: found.append(take(reader, FROM)))
+    asking = threading.Thread(target=lambda: found.append(take(reader, place)))
     asking.start()
     with reader._changed:
         assert reader._changed.wait_for(lambda: reader._asked > 0, IN_TIME)
     reader.hurry()
     asking.join(IN_TIME)
-    [(_, names)] = found
-    assert names == ["p0", "p1", "p2", "late"]
+    [(reply, names)] = found
+    assert reply.kind == ReplyKind.OK, "nobody else ended it"
+    assert names == (["p0", "p1", "p2", "late"] if late else [])
 
 
 def test_a_connection_that_brought_nothing_is_opened_again_later_and_later(server, reader, clock):
