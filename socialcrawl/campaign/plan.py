@@ -219,6 +219,8 @@ def make_plan(settings: Settings) -> Plan:
         raise SettingsError(f"There is nothing to start from: {search}name usernames under [seeds].")
     if (slices := kind_of(settings).plan_slices(settings)) is not None:
         check_endpoint(table, platform.get_slice_endpoint(slices))
+        if slices.live:
+            check_endpoint(table, platform.roles.stream)
     rules = table.override_limits(settings.limits.k, settings.limits.d)
     billed = (table.is_billed or load_policy(settings.source.platform).is_billed) and not is_loopback(base)
     accounts = ExcludedAccounts(settings.accounts.exclude, settings.accounts.include)

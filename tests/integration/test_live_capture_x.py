@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 from random import Random
 
 import httpx
@@ -24,7 +25,10 @@ from test_live_captures import (
     stored,
 )
 
+from socialcrawl.campaign.plan import make_plan
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.engine.model import Act, StopKind
+from socialcrawl.errors import SettingsError
 
 LATER = [*ROWS, Row("later", "zed", ROWS[-1].at + 3_000, "nothing")]  # the mock's time stands at its last post
 RULES = "/2/tweets/search/stream/rules"
@@ -147,3 +151,13 @@ def test_a_capture_killed_at_random_moments_has_every_post_once_and_pays_for_all
         check_bill(streamed, place)
     assert (tmp_path / "err").read_text() == ""
     assert stored(place) == matching(rows)
+
+
+def test_a_policy_file_of_ones_own_without_the_stream_is_refused_with_where_it_is(tmp_path):
+    given = capturing("http://127.0.0.1:1", tmp_path / "a.db", platform="x", source={"token_env": TOKEN_ENV})
+    older = tmp_path / "older.toml"
+    text = (Path(__file__).parents[2] / "config/x.toml").read_text("utf-8")
+    older.write_text(text.replace("stream?part", "stream?other"), "utf-8")
+    given["source"]["policy"] = str(older)
+    with pytest.raises(SettingsError, match=r"no \[endpoints.*stream\?part.*copy it from config/x.toml"):
+        make_plan(check_settings(given, "test"))
