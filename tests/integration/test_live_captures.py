@@ -85,7 +85,7 @@ def capturing(url, place, *, platform="bluesky", capture=None, source=None, craw
         "kind": "capture",
         "database": place.url if isinstance(place, PostgresAddress) else str(place),
         "topic": {"keywords": ["#rust"] if platform == "mastodon" else ["rust"]},
-        "capture": {"from": stamp(START), "live": True, "segment": "1s", "parts": 2, **(capture or {})},
+        "capture": {"from": stamp(START), "live": True, "segment": "0.2s", "parts": 2, **(capture or {})},
         "crawl": {"refresh_rate": 2, **(crawl or {})},
         "source": base,
         "limits": {**MANY, "pause": 0.01, "longest_pause": 0.04, "give_up": 5.0},
