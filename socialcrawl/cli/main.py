@@ -239,6 +239,14 @@ DemoDatabase = Annotated[
     str | None, typer.Option("--db", help="Database to create or continue. Default: a new demo.db.")
 ]
 DemoEstimator = Annotated[str, typer.Option(help="Which accounts to collect first.", **offer_estimators())]
+DemoSteps = Annotated[
+    int | None,
+    typer.Option(min=1, help="Number of accounts to collect after the seeds. Default: 600; no end with --max-money."),
+]
+MaxMoney = Annotated[
+    float | None, typer.Option(min=0.01, help="Stop before X would have charged more dollars than this.")
+]
+Pages = Annotated[int, typer.Option(min=1, max=32, help="Pages of 100 posts to read of each account, at most.")]
 SwitchAfter = Annotated[
     int | None,
     typer.Option(min=0, help="Steps before a hybrid becomes linear. Default: 1000; generated posts: 100."),
@@ -254,7 +262,9 @@ def demo(
     seeds: Annotated[Path | None, typer.Option(help="File of seed usernames, one per line.")] = None,
     seed_count: Annotated[int | None, typer.Option("--seed-size", min=1, help="Number of seeds to draw.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
-    steps: Annotated[int, typer.Option(min=1, help="Number of accounts to collect after the seeds.")] = 600,
+    steps: DemoSteps = None,
+    max_money: MaxMoney = None,
+    pages_per_user: Pages = 32,
     estimator: DemoEstimator = "hybrid-sum",
     switch_after: SwitchAfter = None,
     refresh_rate: Annotated[int, typer.Option(min=1, help="Accounts picked per batch.")] = 1,
@@ -271,7 +281,7 @@ def demo(
     It collects from a mock of the X API and shows what was found.
     """
     from socialcrawl.cli.commands.demo import run_demo  # noqa: PLC0415
-    from socialcrawl.cli.commands.demo_kinds import DemoOptions  # noqa: PLC0415
+    from socialcrawl.cli.commands.demo_kinds import STEPS, DemoOptions  # noqa: PLC0415
     from socialcrawl.render.console import make_console  # noqa: PLC0415
     from socialcrawl.storage.database.address import parse_address  # noqa: PLC0415
 
@@ -283,7 +293,9 @@ def demo(
         seeds=seeds,
         seed_count=seed_count,
         seed=seed,
-        steps=steps,
+        steps=STEPS if steps is None and max_money is None else steps,
+        max_money=max_money,
+        pages_per_user=pages_per_user,
         estimator=estimator,
         switch_after=switch_after,
         refresh_rate=refresh_rate,

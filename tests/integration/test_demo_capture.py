@@ -118,6 +118,7 @@ def test_an_option_that_a_capture_has_not_is_refused_and_so_is_a_kind_without_a_
     for words, said in (
         (["--kind", "capture", "--estimator", "bfs"], "--estimator has no effect with --kind capture: remove it."),
         (["--kind", "capture", "--seed-size", "3"], "--seed-size has no effect with --kind capture: remove it."),
+        (["--kind", "capture", "--max-money", "3"], "--max-money has no effect with --kind capture: remove it."),
         (["--kind", "track"], "There is no demo of 'track'. Choose one of: collect, capture."),
     ):
         child = socialcrawl("demo", *words, folder=tmp_path)

@@ -43,13 +43,13 @@ def test_the_simulation_reads_what_the_crawl_reads_and_finds_the_same_once_all_i
     assert simulate_baselines(posts_file(), TOPIC, seeds, **given | {"relevance": 1.0}) == {}
 
 
-def demo(tmp_path, monkeypatch, *, as_json=False, **options):
+def demo(tmp_path, monkeypatch, *, as_json=False, ends=0, **options):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(generate, "DEMO_USERS", 400)
     before = signal.getsignal(signal.SIGTERM)
     console = Console(file=io.StringIO(), width=100, markup=False, emoji=False, highlight=False)
     try:
-        assert run_demo(DemoOptions(**OPTIONS | options), console, as_json=as_json) == 0
+        assert run_demo(DemoOptions(**OPTIONS | options), console, as_json=as_json) == ends
     finally:
         signal.signal(signal.SIGTERM, before)
     return console.file.getvalue()
@@ -104,6 +104,17 @@ def test_the_demo_for_scripts_has_the_baselines_and_with_missing_accounts_none(t
         assert set(told.get("baselines", {})) == wanted
         assert told["steps"] == 40
     assert not (tmp_path / "demo-report.html").exists()
+
+
+def test_the_demo_may_end_with_the_money_that_x_would_have_charged(tmp_path, monkeypatch, capsys):
+    told = {}
+    for pages in (1, 32):
+        demo(tmp_path, monkeypatch, ends=3, as_json=True, steps=None, max_money=5.0, pages_per_user=pages)
+        told[pages] = json.loads(capsys.readouterr().out)
+        assert told[pages]["bill"] == told[pages]["dollars"], "the ledger has what the mock has billed"
+        assert 4.5 < told[pages]["bill"] <= 5.0
+        assert rows(tmp_path / "demo.db", "select max(posts) > 100 from outcome where n > 0")[0][0] == (pages > 1)
+    assert told[1]["steps"] > told[32]["steps"]
 
 
 def test_on_posts_of_others_the_page_of_the_demo_has_no_names(tmp_path, monkeypatch):

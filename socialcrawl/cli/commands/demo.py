@@ -206,7 +206,11 @@ def _make_counts(report: dict[str, Any]) -> dict[str, Any]:
             statuses[status] = statuses.get(status, 0) + count
         windows.append({key: window[key] for key in ("endpoint", "opened", "requests", "answers")})
         windows[-1]["filled"] = window["requests"] >= window["limit"]
-    return {"statuses": dict(sorted(statuses.items())), "windows": windows}
+    return {
+        "statuses": dict(sorted(statuses.items())),
+        "windows": windows,
+        "bill": report["totals"]["dollars"],
+    }
 
 
 def _generate_posts(folder: Path, wanted: DemoOptions, console: Console, *, quiet: bool) -> tuple[Path, str]:
@@ -237,7 +241,11 @@ def _make_settings(demo: KindDemo) -> Settings:
             "seed": wanted.seed,
             "database": wanted.database or OWN,
             "topic": {"keywords": [demo.keyword]},
-            "source": {"token_env": token_env, "pages_per_user": 32, "vocabulary": wanted.vocabulary},
+            "source": {
+                "token_env": token_env,
+                "pages_per_user": wanted.pages_per_user,
+                "vocabulary": wanted.vocabulary,
+            },
             "limits": {"k": wanted.limit, "d": wanted.window},
             **demo.make_sections(),
         },

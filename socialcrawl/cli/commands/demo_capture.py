@@ -58,7 +58,10 @@ class CaptureDemo(KindDemo):
     tutorial = Path("docs/tutorial/capture.md")
     page = "posts per day, their texts"
     query = "select begins_at, ends_at, posts, state from captured_slice order by begins_at limit 9"
-    unused = ("seeds", "seed_count", "steps", "estimator", "switch_after", "refresh_rate", "control")
+    unused = (
+        *("seeds", "seed_count", "steps", "max_money", "pages_per_user"),
+        *("estimator", "switch_after", "refresh_rate", "control"),
+    )
 
     def __init__(self, wanted: DemoOptions, posts: Path, keyword: str) -> None:
         super().__init__(wanted, posts, keyword)

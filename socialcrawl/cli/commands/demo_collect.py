@@ -52,9 +52,9 @@ class CollectDemo(KindDemo):
                 "switch_after": self._choose_switch_after(),
                 "refresh_rate": wanted.refresh_rate,
                 "control": wanted.control,
-                "steps": wanted.steps,
-            },
-        }
+            }
+            | ({} if wanted.steps is None else {"steps": wanted.steps}),
+        } | ({} if wanted.max_money is None else {"budget": {"max_money": wanted.max_money}})
 
     def compare(self, settings: Settings, ending: Ending) -> Ending:
         """Return the ending with what others would have found from the same seeds, where all posts can be read."""

@@ -14,6 +14,8 @@ from socialcrawl.cli.commands.run import run_campaign
 from socialcrawl.crawls.facts import DEFAULT, KindFacts
 from socialcrawl.storage.database.address import DatabaseAddress
 
+STEPS = 600  # of a demo that names neither these nor an amount of money
+
 
 @dataclass(frozen=True, slots=True)
 class DemoOptions:
@@ -27,7 +29,7 @@ class DemoOptions:
     seeds: Path | None
     seed_count: int | None
     seed: int
-    steps: int
+    steps: int | None
     estimator: str
     switch_after: int | None
     refresh_rate: int
@@ -37,6 +39,8 @@ class DemoOptions:
     missing: float
     vocabulary: str
     database: DatabaseAddress | None
+    max_money: float | None = None
+    pages_per_user: int = 32
     kind: str = DEFAULT.name
     given: Mapping[str, str] = field(default_factory=dict)
 
