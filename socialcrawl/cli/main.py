@@ -280,31 +280,20 @@ def demo(
 
     It collects from a mock of the X API and shows what was found.
     """
+    options = dict(locals())
     from socialcrawl.cli.commands.demo import run_demo  # noqa: PLC0415
     from socialcrawl.cli.commands.demo_kinds import STEPS, DemoOptions  # noqa: PLC0415
     from socialcrawl.render.console import make_console  # noqa: PLC0415
     from socialcrawl.storage.database.address import parse_address  # noqa: PLC0415
 
     wanted = DemoOptions(
-        kind=kind,
-        given=_list_given(context),
-        posts=posts,
-        keyword=keyword,
-        seeds=seeds,
-        seed_count=seed_count,
-        seed=seed,
-        steps=STEPS if steps is None and max_money is None else steps,
-        max_money=max_money,
-        pages_per_user=pages_per_user,
-        estimator=estimator,
-        switch_after=switch_after,
-        refresh_rate=refresh_rate,
-        control=control,
-        window=parse_seconds(window),
-        limit=limit,
-        missing=missing,
-        vocabulary=vocabulary,
-        database=None if database is None else parse_address(database),
+        **{name: chosen for name, chosen in options.items() if name not in ("context", "as_json")}
+        | {
+            "given": _list_given(context),
+            "steps": STEPS if steps is None and max_money is None else steps,
+            "window": parse_seconds(window),
+            "database": None if database is None else parse_address(database),
+        }
     )
     _exit_after(lambda: run_demo(wanted, make_console(), as_json=as_json))
 

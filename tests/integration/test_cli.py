@@ -122,7 +122,7 @@ def test_the_demo_prints_one_object_that_agrees_with_the_mock_and_the_database()
 
 def test_a_window_is_filled_where_all_its_requests_were_sent():
     windows = [{"endpoint": "a", "opened": n, "requests": n, "limit": 2, "answers": {"200": n}} for n in (1, 2)]
-    counted = _make_counts({"windows": windows})
+    counted = _make_counts({"windows": windows, "totals": {"dollars": 0.5}})
     assert counted["statuses"] == {"200": 3}
     assert [window["filled"] for window in counted["windows"]] == [False, True]
 

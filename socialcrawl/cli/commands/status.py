@@ -24,11 +24,10 @@ from socialcrawl.render.console import Text
 from socialcrawl.storage import daemons
 from socialcrawl.storage.daemons import CampaignLease, LiveDaemon
 from socialcrawl.storage.database.address import DatabaseAddress, parse_address
-from socialcrawl.storage.database.connection import HURRY, Opened, open_database
+from socialcrawl.storage.database.connection import HURRY, Opened, open_database, read_unlocked
 from socialcrawl.storage.database.filetypes import DATABASE, recognize, require_database
 from socialcrawl.storage.database.health import is_missing
 from socialcrawl.storage.database.lease import find_holder
-from socialcrawl.storage.queries.row_values import join_transaction
 from socialcrawl.storage.stored_checks import ComplianceSummary, summarize_checks
 from socialcrawl.storage.versions import read_latest_settings
 from socialcrawl.text.terminal import write_error, write_json
@@ -209,7 +208,7 @@ def _see(where: DatabaseAddress, names: dict[str, Files], now: float) -> _Databa
                 for name in names or found
                 for row in _make_row(connection, where, found.get(name, _make_unbegun(name)), names.get(name, {}), now)
             ]
-            with join_transaction(connection):
+            with read_unlocked(connection):
                 checks = summarize_checks(connection)
             rows = [row._replace(checks=checks) for row in rows]
             return _DatabaseState(rows, daemons.find_live_daemons(connection, now))

@@ -74,6 +74,11 @@ def test_a_campaign_that_no_daemon_runs_is_running_while_a_process_has_it(two, p
     assert shown(place)["one"]["state"] == "idle"
 
 
+def test_a_database_is_shown_while_somebody_writes_in_it(two, place):
+    with opened(place) as other, other.begin():  # the right to write, which one has at a time
+        assert set(shown(place)) == {"one", "two"}
+
+
 @pytest.mark.parametrize("number", [gone, os.getpid], ids=["gone", "another's now"])
 def test_a_lock_that_a_killed_process_has_left_is_none(tmp_path, number):
     place = tmp_path / "a.db"
