@@ -23,6 +23,8 @@ KEEP = (
     "test_cli.py::test_a_campaign_is_begun_run_paused_and_gone_on_with",
     "test_added_kind.py::test_a_campaign_of_an_added_kind_runs_reports_explains_verifies_and_exports",
     "test_added_platform.py::test_an_added_platform_is_crawled_reported_explained_verified_exported_and_made_to_forget",
+    "test_capture_campaign.py::test_every_match_of_the_archive_is_stored_once_and_paid_once",
+    "test_live_capture_x.py::test_the_past_and_what_appears_is_stored_once",
     "test_migrations.py::test_a_newer_schema_is_refused_on_every_database_and_nothing_is_changed",
 )
 
