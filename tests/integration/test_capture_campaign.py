@@ -15,6 +15,7 @@ from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import check_settings
 from socialcrawl.engine.time_spans import parse_span
 from socialcrawl.errors import SettingsError
+from socialcrawl.graph.relevance import Topic
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.world import build_world
 
@@ -59,6 +60,43 @@ def test_two_queries_are_captured_and_a_post_that_matches_both_is_stored_once(mo
     ids = rows(tmp_path / "a.db", "select count(*), count(distinct id) from post")[0]
     assert ids[0] == ids[1]
     assert {query["query"] for query in reported(tmp_path / "a.db")["queries"]} == {*plan.queries}
+
+
+def test_posts_of_some_accounts_only_or_of_all_but_some_are_stored_and_paid(mock, tmp_path, monkeypatch):
+    monkeypatch.setattr("socialcrawl.platforms.x.author_queries.MOST_NAMES", 9)
+    world = build_world(posts())
+    shown = dict(zip(world.accounts.keys, world.accounts.usernames, strict=True))
+    count, table = Topic([TOPIC]).count, posts()
+    authors = sorted({name for name, text in zip(table.authors, table.texts, strict=True) if count(text)})
+    some = authors[::3]
+    names = [shown[name.lower()] for name in some]
+    for number, (given, expected) in enumerate(
+        (
+            ({"exclude": ["*"], "include": [f"@{name}" for name in names]}, list_matches(authors=some)),
+            ({"exclude": names[:5]}, list_matches(authors={*authors} - {*some[:5]})),
+        )
+    ):
+        database = tmp_path / f"{number}.db"
+        assert captured(mock.url, database, accounts=given).kind == "done"
+        check_captured(database, expected)
+        assert rows(database, "select sum(cost) from request") == [(500 * len(expected),)], "others are not billed"
+        assert 0 < len(expected) < len(list_matches())
+
+
+@pytest.mark.parametrize(
+    ("given", "capture", "said"),
+    [
+        ({"exclude": ["*_bot"]}, {}, "takes usernames and no patterns: under .accounts., replace '.*_bot'"),
+        ({"exclude": ["*"], "include": ["a*"]}, {}, "replace 'a.'"),
+        ({"exclude": ["ann"], "include": ["bob"]}, {}, "replace 'bob'"),
+        ({"exclude": ["ann"]}, {"ids": True, "from": None, "until": None}, "restricted to accounts by its searches"),
+    ],
+)
+def test_accounts_that_a_search_cannot_name_are_refused_before_anything_is_paid(given, capture, said, tmp_path):
+    settings = capturing("http://127.0.0.1:1", tmp_path / "a.db", accounts=given)
+    settings["capture"] = {name: value for name, value in {**settings["capture"], **capture}.items() if value}
+    with pytest.raises(SettingsError, match=said):
+        make_plan(check_settings(settings, "test"))
 
 
 @pytest.mark.parametrize("order", ["newest", "oldest", "even"])

@@ -29,6 +29,7 @@ from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import check_settings
 from socialcrawl.engine.model import Act, StopKind
 from socialcrawl.errors import SettingsError
+from socialcrawl.platforms.x.live_source import make_rules
 
 LATER = [*ROWS, Row("later", "zed", ROWS[-1].at + 3_000, "nothing")]  # the mock's time stands at its last post
 RULES = "/2/tweets/search/stream/rules"
@@ -151,6 +152,16 @@ def test_a_capture_killed_at_random_moments_has_every_post_once_and_pays_for_all
         check_bill(streamed, place)
     assert (tmp_path / "err").read_text() == ""
     assert stored(place) == matching(rows)
+
+
+def test_the_rules_of_a_stream_name_the_accounts_whose_posts_are_wanted(tmp_path):
+    names = [f"a_name_of_15_{i:02}" for i in range(80)]
+    given = capturing("http://127.0.0.1:1", tmp_path / "a.db", platform="x", source={"token_env": TOKEN_ENV})
+    plan = make_plan(check_settings({**given, "accounts": {"exclude": ["*"], "include": names}}, "test"))
+    rules = make_rules(plan.queries)
+    assert len(rules) == 3
+    assert all(len(rule) <= 1_024 for rule in rules)
+    assert all(sum(f"from:{name} " in f"{rule} ".replace(")", " ") for rule in rules) == 1 for name in names)
 
 
 def test_a_policy_file_of_ones_own_without_the_stream_is_refused_with_where_it_is(tmp_path):

@@ -8,9 +8,12 @@ from math import ceil
 import httpx
 import pyarrow.parquet as pq
 import pytest
+from archive_captures import MANY, capturing, stamp, texts_of
 from mock_judges import Clock
 from shared_data import needed
+from x_crawls import crawl
 
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.mock.server import serve_in_thread
 
 ALL = "/2/tweets/search/all"
@@ -67,3 +70,26 @@ def test_all_matches_of_a_word_cost_half_a_cent_each_and_are_those_of_a_scan(nam
             assert dollars + reposts == pytest.approx(price, rel=0.05)
             if name == "ubuntu_irc.parquet":
                 assert reposts == 0
+
+
+def test_what_given_accounts_say_on_a_topic_costs_what_their_matching_posts_cost(tmp_path):
+    """Of half of the accounts of a file: their timelines would cost all of their posts."""
+    path = needed("data/congress2015_last12m.parquet")
+    table, [word] = pq.read_table(path, columns=["author", "text", "created_at"]).to_pydict(), ["immigration"]
+    names = sorted(set(table["author"]))[::2]
+    chosen, said = set(names), re.compile(rf"(?<!\w){word}(?!\w)", re.IGNORECASE).search
+    until = int(max(table["created_at"])) - 60  # a search ends half a minute before the last post
+    told = zip(table["author"], table["text"], table["created_at"], strict=True)
+    rows = [text for who, text, at in told if who in chosen and at < until]
+    expected = [text for text in rows if said(text) and not re.match(r"RT @\S", text)]
+    with serve_in_thread(path, limit=100_000) as mock:
+        settings = capturing(mock.url, tmp_path / "a.db", limits=MANY, topic={"keywords": [word]})
+        settings["accounts"] = {"exclude": ["*"], "include": names}
+        settings["capture"] = {"from": "2000-01-01", "until": stamp(until), "parts": 1, "pages": 100}
+        settings["source"].pop("policy")
+        reason, _ = crawl(check_settings(settings, "test"))
+        dollars = mock.report()["totals"]["dollars"]
+    assert reason.kind == "done", reason.why
+    assert texts_of(tmp_path / "a.db") == sorted(expected)
+    assert dollars == pytest.approx(0.005 * len(expected))
+    assert 0.005 * len(rows) > 50 * dollars

@@ -94,8 +94,11 @@ def capturing_on_bluesky(url, place, *, source=None, **more):
     return {**capturing(url, place, **more), "source": {**given, **(source or {})}}
 
 
-def list_matches(begin=None, end=None):
-    """The texts of the posts that X's search has, by an independent scan: they match, and are no retweets."""
+def list_matches(begin=None, end=None, authors=None):
+    """The texts of the posts that X's search has, by an independent scan: they match, and are no retweets.
+
+    `authors`: theirs only; None: everybody's.
+    """
     table, topic, references = posts(), Topic([TOPIC]), build_world(posts()).references
     first, last = span()
     return sorted(
@@ -103,6 +106,7 @@ def list_matches(begin=None, end=None):
         for i in range(len(table))
         if (begin or first) <= table.created_at[i] < (end or last)
         and topic.count(table.texts[i])
+        and (authors is None or table.authors[i] in authors)
         and not references.is_retweet(i)
     )
 

@@ -60,6 +60,11 @@ class AccountsSection(Section):
             raise ValueError('exclude = ["*"] leaves no account: name in include which may be read')
         return self
 
+    @property
+    def only(self) -> list[str]:
+        """The accounts that alone may be read; none: all that are not excluded."""
+        return self.include if any(not name.strip("@* ") for name in self.exclude) else []
+
 
 class SeedsSection(Section):
     """Where the campaign starts: accounts that you name, and authors found by a search for the keywords."""

@@ -72,6 +72,11 @@ Where ids were imported, their posts are here too, if they still existed when th
     def list_queries(self, settings: Settings, platform: Platform, topic: Topic) -> list[str]:
         """See `CrawlKind.list_queries`."""
         self.check(settings)
+        if settings.accounts.exclude and not (settings.capture.searches and platform.restricts):
+            raise SettingsError(
+                "A capture is restricted to accounts by its searches, and only on X: remove [accounts], and select the "
+                "posts that you want afterwards."
+            )
         if not settings.capture.searches:
             return []
         slices = self.plan_slices(settings)

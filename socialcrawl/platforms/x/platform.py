@@ -16,6 +16,7 @@ from socialcrawl.platforms.facts import X
 from socialcrawl.platforms.hydration import PostLookUp
 from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan
 from socialcrawl.platforms.x.applications import POLICY, check_applications, find_application
+from socialcrawl.platforms.x.author_queries import restrict_queries
 from socialcrawl.platforms.x.compliance_service import XComplianceService
 from socialcrawl.platforms.x.entities import ENTITIES
 from socialcrawl.platforms.x.live_source import PART, StreamSource, make_rules, make_rules_request, make_tag
@@ -69,6 +70,7 @@ class XPlatform(Platform):
         stream=PART,
     )
     look_up = True
+    restricts = True
     publishing = (
         "X's terms restrict what you may publish: neither post texts nor profiles, nor aggregate metrics of X's users, "
         "such as how many accounts are active. Allowed are ids (export --format ids; at most 1,500,000 post ids in 30 "
@@ -90,7 +92,7 @@ class XPlatform(Platform):
 
     def parse_names(self, given: Sequence[str]) -> list[str]:
         """See `Platform.parse_names`."""
-        names = [name.strip().removeprefix("@") for name in given]
+        names = _strip(given)
         for name in names:
             if not name.isascii() or not name.replace("_", "a").isalnum() or len(name) > 15:
                 raise SettingsError(
@@ -119,12 +121,20 @@ class XPlatform(Platform):
 
     def list_slice_queries(self, settings: Settings, topic: Topic, slices: SlicePlan) -> list[str]:
         """See `Platform.list_slice_queries`."""
-        del settings
         longest = LONGEST_ARCHIVED if slices.archive else LONGEST
-        if not slices.live:
-            return topic.build_queries(longest)
-        queries = topic.build_queries(longest - len(make_rules([""])[0]))
-        make_rules(queries)
+        longest -= len(make_rules([""])[0]) if slices.live else 0
+        named = settings.accounts
+        patterns = [name for name in (*named.exclude, *named.include) if "*" in name and name.strip("@* ")]
+        if patterns or (named.include and not named.only):
+            raise SettingsError(
+                "X's search takes usernames and no patterns: under [accounts], replace "
+                f'{(patterns or named.include)[0]!r}. To read posts of some accounts only, write exclude = ["*"] and '
+                "their usernames in include."
+            )
+        only, without = (_strip(named.only), []) if named.only else ([], _strip(named.exclude))
+        queries = restrict_queries(topic.build_queries, only=only, without=without, longest=longest)
+        if slices.live:
+            make_rules(queries)
         return queries
 
     def get_slice_endpoint(self, slices: SlicePlan) -> str:
@@ -234,3 +244,7 @@ class XPlatform(Platform):
         words, slices = find_vocabulary(terms.settings.source.vocabulary), terms.slices
         archived = slices.begin if slices is not None and slices.archive else None
         return make_probe_request((-1, 0), query, words, terms.policy, archived)
+
+
+def _strip(names: Sequence[str]) -> list[str]:
+    return [name.strip().removeprefix("@") for name in names]
