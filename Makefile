@@ -37,13 +37,13 @@ test: $(VENV)/.dev
 	$(BIN)/pytest -n 4 --dist worksteal -m "not slow and not chaos"
 
 test-rest: $(VENV)/.dev
-	$(BIN)/pytest -n 4 --dist worksteal -m "slow and not chaos"
+	$(BIN)/pytest -n 3 --dist worksteal -m "slow and not chaos"
 
 test-all: test test-rest
 
 # Which tests are slow is measured: on a quiet machine.
 slow: $(VENV)/.dev
-	$(BIN)/pytest -n 4 --dist worksteal --junitxml=.pytest_cache/durations.xml
+	$(BIN)/pytest -n 3 --dist worksteal --junitxml=.pytest_cache/durations.xml
 	$(BIN)/python .ci/slow.py .pytest_cache/durations.xml
 
 lint: $(VENV)/.dev

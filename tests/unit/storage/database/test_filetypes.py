@@ -16,23 +16,30 @@ from socialcrawl.storage.database.filetypes import (
 URL = "http://127.0.0.1:9"
 
 
-@pytest.fixture
-def place(tmp_path):
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
     """A folder with a database, two campaign files, an export, a table and notes."""
-    shutil.copy(demo_with_seeds().database, tmp_path / "topic.db")
-    campaign_file(tmp_path, URL)
-    (tmp_path / "sample.toml").write_text(
+    here = tmp_path_factory.mktemp("made")
+    shutil.copy(demo_with_seeds().database, here / "topic.db")
+    campaign_file(here, URL)
+    (here / "sample.toml").write_text(
         'name = "walk"\nkind = "sample"\ndatabase = "topic.db"\n[topic]\nkeywords = ["a"]\n[source]\n'
         f'base_url = "{URL}"\n'
     )
-    done = socialcrawl("export", "--out", "exp", "--format", "csv", "--db", "topic.db", folder=tmp_path)
+    done = socialcrawl("export", "--out", "exp", "--format", "csv", "--db", "topic.db", folder=here)
     assert done.returncode == 0, done.stderr
-    shutil.copy(tmp_path / "exp" / "picks.csv", tmp_path / "picks.csv")
-    (tmp_path / "notes.txt").write_text("these are my notes\n")
-    (tmp_path / "broken.toml").write_text("name = \n")
-    (tmp_path / "pyproject.toml").write_text('[project]\nversion = "1"\n')
-    (tmp_path / "dump").write_bytes(b"PGDMP and more")
-    return tmp_path
+    shutil.copy(here / "exp" / "picks.csv", here / "picks.csv")
+    (here / "notes.txt").write_text("these are my notes\n")
+    (here / "broken.toml").write_text("name = \n")
+    (here / "pyproject.toml").write_text('[project]\nversion = "1"\n')
+    (here / "dump").write_bytes(b"PGDMP and more")
+    return here
+
+
+@pytest.fixture
+def place(made, tmp_path):
+    """A copy of it."""
+    return shutil.copytree(made, tmp_path, dirs_exist_ok=True)
 
 
 def error_of(done, code):
