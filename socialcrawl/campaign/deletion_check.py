@@ -27,8 +27,7 @@ from socialcrawl.storage.erasure.orders import ErasureOrder
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.storage.sql_store import SqlStore
 from socialcrawl.storage.stored_checks import StoredJob
-
-OF_NOBODY = -1  # the pick that these requests serve in the ledger
+from socialcrawl.storage.stored_rechecks import OF_NOBODY
 
 
 class JobResult(NamedTuple):

@@ -1,22 +1,28 @@
 """Looks up stored posts, those first that were looked up longest ago, to find which of them are to be deleted.
 
 A post counts as deleted when two look-ups, at least APART seconds apart, did not return it. An answer that shows none
-of the posts that were requested is no evidence: the server may know nothing. So a request for several posts names a
-witness besides, a post that the server is expected to show. Where a request can name one post only, the witness is
-requested first; where none is known, absent posts wait until the server shows one. What fails is no evidence either.
+of the posts that were requested is no evidence: the server may know nothing. So a request for several posts names
+witnesses besides, posts that the server is expected to show. Where a request can name one post only, witnesses are
+requested first; where none comes, absent posts wait until the server shows one. What fails is no evidence either: a
+request that the campaign's own server does not answer is tried again for fewer posts, until the one that it fails on is
+left to the next round.
 
 What an answer says is stored before the next request leaves (`storage.stored_rechecks`), so that a process that is
 killed goes on where it was, and requests at most a few posts again.
 """
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from heapq import nsmallest
+from functools import partial
+from hashlib import blake2b
+from heapq import heappush, heappushpop, nsmallest
+from itertools import islice
 from math import inf
+from typing import Any
 
 from socialcrawl.campaign.deletion_check import CheckProgress, DeletionCheck, JobResult, WindowWaitError
-from socialcrawl.engine.model import Reply, ReplyKind, Stop, Wait, format_time
+from socialcrawl.engine.model import FAILED, Reply, ReplyKind, Stop, Wait, format_time
 from socialcrawl.errors import SourceError
 from socialcrawl.platforms.post_checks import ShownPosts, SoughtCopy, StoredPostLookUp, read_shown
 from socialcrawl.storage import stored_checks, stored_rechecks
@@ -28,6 +34,9 @@ from socialcrawl.storage.stored_rechecks import ABSENT, GONE, UNANSWERED, RowSta
 APART = 86_400.0  # seconds between the two look-ups that have to miss a post
 FEW = 20  # absent posts that wait for a witness before the server is asked for that
 SILENT = 3  # requests in a row that showed nothing, after which a server is passed over
+LIKELY, DRAWN = 4, 8  # witnesses of a server: those that it showed last or that are newest, and others by lot
+AT_FIRST = 4  # witnesses that a request names as long as the server has shown nothing
+TRIES = 3  # failures of the campaign's own server in a row, after which a request names half as many posts
 TOGETHER = 600.0  # seconds within which posts are absent that wait for their second look-up together
 LASTING = 30.0  # seconds after which others may have their turn
 AT_ONCE = 10_000  # posts that are read into memory
@@ -41,7 +50,7 @@ class SoughtServer:
     Attributes:
         due: posts that are to be looked up, in order, each with its place among those of all servers.
         aside: posts that did not come, of which that is no evidence yet.
-        witness: a post that it is expected to show: it did before, or is the newest; None: none is known.
+        witnesses: posts that it is expected to show, the likeliest first.
         silent: requests in a row that showed nothing.
         is_proved: whether it has shown a post since it was asked first: what it says is absent counts, then.
         blocked: when it may be asked again, and why; None: now.
@@ -49,7 +58,7 @@ class SoughtServer:
 
     due: deque[tuple[int, SoughtCopy]] = field(default_factory=deque)
     aside: list[SoughtCopy] = field(default_factory=list)
-    witness: SoughtCopy | None = None
+    witnesses: deque[SoughtCopy] = field(default_factory=deque)
     silent: int = 0
     is_proved: bool = False
     blocked: Wait | None = None
@@ -87,6 +96,7 @@ class PostRecheck(DeletionCheck):
     at_once: int = AT_ONCE
     _over: set[str] = field(default_factory=set)  # servers that are passed over
     _rows: dict[str, StoredJob] = field(default_factory=dict)  # rows of this process that posts are moved to, by role
+    _failures: int = 0  # of the campaign's own server, in a row, also in earlier processes
 
     def advance(self, since: float) -> JobResult | Wait | None:
         """See `DeletionCheck.advance`."""
@@ -113,7 +123,9 @@ class PostRecheck(DeletionCheck):
     def find_next(self, every: float) -> float:
         """See `DeletionCheck.find_next`."""
         latest, now = self._find_round(), self.now()
-        again = [row.began + APART for row in self._list_rows(ABSENT)]  # what is left of earlier ones is for others
+        again = [
+            _find_again(row.began) for row in self._list_rows(ABSENT)
+        ]  # what is left of earlier ones is for others
         return min([(now if latest is None else latest.since) + every, *(at for at in again if at > now)])
 
     def measure(self) -> CheckProgress:
@@ -122,7 +134,7 @@ class PostRecheck(DeletionCheck):
         absent = {row.began: len(stored_rechecks.read_row_posts(connection, row)) for row in self._list_rows(ABSENT)}
         due = self._read_due(latest if latest is not None and not latest.is_over else None)
         vain = 0 if latest is None else stored_rechecks.count_unanswered(connection, self._platform, latest.since)
-        again = min((began + APART for began, posts in absent.items() if posts), default=None)
+        again = min((_find_again(began) for began, posts in absent.items() if posts), default=None)
         checked = 0 if latest is None else latest.ids
         return CheckProgress(checked, sum(absent.values()), vain, due.unknown, due.count, again)
 
@@ -151,6 +163,7 @@ class PostRecheck(DeletionCheck):
     def _look_up_all(self, since: float) -> Wait | None:
         """Look up what is due; return when to go on, or None: nothing is left."""
         active, ends = self._begin_round(since), inf
+        self._failures = stored_rechecks.count_failures(self.store.connection, self.store.campaign, self.checks.home)
         while (due := self._read_due(active)).servers:
             ends = min(ends, self.now() + LASTING)
             while (server := self._choose_server(due)) is not None:
@@ -188,12 +201,13 @@ class PostRecheck(DeletionCheck):
 
     def _read_due(self, active: StoredJob | None) -> DuePosts:
         """Return what is to be looked up: in the round that is under way, if one is, and of what was absent once."""
-        due, late = DuePosts(), self.now() - APART
-        absent = {format_time(row.began): row.began <= late for row in self._list_rows(ABSENT)}
+        due, now = DuePosts(), self.now()
+        absent = {format_time(row.began): _find_again(row.began) <= now for row in self._list_rows(ABSENT)}
         due.absent, gone = frozenset(absent), {format_time(row.began) for row in self._list_rows(GONE)}
         before = "" if active is None else format_time(active.since)
         rounds = {format_time(row.began) for row in stored_rechecks.list_rounds(self.store.connection, self._platform)}
-        best: dict[str, tuple[bool, str, SoughtCopy]] = {}
+        likely, drawn = defaultdict[str, _Best](partial(_Best, LIKELY)), defaultdict[str, _Best](partial(_Best, DRAWN))
+        lot = "" if active is None else f"{active.began} "
 
         def select() -> Iterator[tuple[tuple[str, str, str], StoredPost, SoughtCopy]]:
             for post in stored_rechecks.read_posts(self.store.connection, self._platform):
@@ -202,8 +216,8 @@ class PostRecheck(DeletionCheck):
                     due.unknown += 1
                     continue
                 if checked not in absent and checked not in gone:
-                    likely = (checked in rounds, checked or post.created or "", copy)
-                    best[copy.server] = max(best.get(copy.server, likely), likely)
+                    likely[copy.server].offer((checked in rounds, checked or post.created or ""), copy)
+                    drawn[copy.server].offer(blake2b((lot + post.id).encode(), digest_size=8).digest(), copy)
                 seen = checked or post.fetched
                 is_due = absent.get(checked, seen < before and checked not in gone)
                 if is_due and copy.server not in self._over:
@@ -216,7 +230,7 @@ class PostRecheck(DeletionCheck):
                 server.due.append((place, copy))
             due.posts.setdefault(copy, []).append(post)
         for name, server in due.servers.items():
-            server.witness = best[name][2] if name in best else None
+            server.witnesses = deque(dict.fromkeys([*likely[name], *drawn[name]]))
         return due
 
     def _choose_server(self, due: DuePosts) -> str | None:
@@ -231,63 +245,92 @@ class PostRecheck(DeletionCheck):
         Return whether it was for posts that are due: where a request can name one post only, it is for a witness first.
         """
         server, width = due.servers[name], self.checks.width
-        known = server.witness is not None or len(server.aside) >= FEW or not server.due
-        alone = width == 1 and not server.is_proved and known
-        room = 0 if alone else max(1, width - (server.witness is not None))
+        if name == self.checks.home:
+            width = max(1, width >> self._failures // TRIES)
+        known = bool(server.witnesses) or len(server.aside) >= FEW or not server.due
+        alone = self.checks.width == 1 and not server.is_proved and known
+        named = min(1 if alone or server.is_proved else AT_FIRST, width // 2 + alone, len(server.witnesses))
+        room = 0 if alone else width - named
         batch = [server.due.popleft() for _ in range(min(room, len(server.due)))]
-        copies, witness = [copy for _, copy in batch], server.witness
-        asked = list(dict.fromkeys([*copies, *([witness] if witness is not None and (alone or width > 1) else [])]))
-        if not asked or (not copies and width > 1):  # what is left waits for a witness, and there is none
+        copies, witnesses = [copy for _, copy in batch], list(islice(server.witnesses, named))
+        asked = list(dict.fromkeys([*copies, *witnesses]))
+        if not asked or (not copies and self.checks.width > 1):  # what is left waits for a witness, and there is none
             self._pass_over(name, due)
             return True
         try:
-            reply, found = self._ask(asked)
+            reply, found = self._ask(asked, len(copies))
         except WindowWaitError as error:
             server.blocked = error.wait
             server.due.extendleft(reversed(batch))
             return True
         if reply.kind not in (ReplyKind.OK, ReplyKind.MISSING):
-            self._pass_over(name, due, copies)
+            if name == self.checks.home:
+                self._leave_out(server, due, copies, reply)
+            else:
+                self._pass_over(name, due, copies)
             return True
-        self._take_in(name, due, copies, found)
+        self._take_in(name, due, copies, found, named)
         return bool(copies)
 
-    def _ask(self, asked: Sequence[SoughtCopy]) -> tuple[Reply, ShownPosts]:
-        """Return the reply to a request for posts, and what it says of them; the ledger does not name them.
+    def _ask(self, asked: Sequence[SoughtCopy], due: int) -> tuple[Reply, ShownPosts]:
+        """Return the reply to a request for posts, and what it says of them; the ledger tells how many of them are due.
 
         Raises:
             WindowWaitError: it may not leave now, or is to be sent again later.
             SourceError: nothing may leave any more.
         """
         full = self.checks.make_request((0, 0), asked)
-        grant = self.take(lambda key: replace(full, key=key, params={"posts": str(len(asked))}))
+        grant = self.take(lambda key: replace(full, key=key, params={"posts": str(due)}))
         reply = self.wire.send(replace(grant, request=replace(full, key=grant.request.key)))
         found = read_shown(asked, reply)
         after = self.save(grant, replace(reply, rows=None, cursor=None, received=None))
+        at_home = asked[0].server == self.checks.home
         if reply.kind in (ReplyKind.OK, ReplyKind.MISSING):
+            self._failures = 0 if at_home and due else self._failures
             return reply, found
+        self._failures += at_home and reply.kind in FAILED
         waits = reply.kind in LATER and isinstance(after, Wait)
-        if asked[0].server == self.checks.home or waits or isinstance(after, Stop):
+        tries = at_home and not (reply.kind in FAILED and self._failures >= self._find_limit())
+        if tries or waits or isinstance(after, Stop):
             raise self.explain_failure(reply, after)
         return reply, found
 
-    def _take_in(self, name: str, due: DuePosts, copies: Sequence[SoughtCopy], found: ShownPosts) -> None:
-        """Store what an answer says of posts that were due, with a witness or without."""
+    def _find_limit(self) -> int:
+        """Return after how many failures in a row a post of the campaign's own server is left to the next round."""
+        return TRIES * self.checks.width.bit_length()
+
+    def _leave_out(self, server: SoughtServer, due: DuePosts, copies: Sequence[SoughtCopy], reply: Reply) -> None:
+        """Leave a post, or a witness, that the campaign's own server does not answer about to the next round.
+
+        Raises:
+            SourceError: it answers about no other one either.
+        """
+        self._store(due, vain=copies)
+        if not copies:
+            server.witnesses.popleft()
+        if self._failures >= self._find_limit() + SILENT:
+            raise self.explain_failure(reply, None)
+
+    def _take_in(
+        self, name: str, due: DuePosts, copies: Sequence[SoughtCopy], found: ShownPosts, witnesses: int
+    ) -> None:
+        """Store what an answer says of posts that were due, and of so many witnesses."""
         server = due.servers[name]
         absent = [copy for copy in found.absent if copy in copies]
         vain = [copy for copy in copies if copy not in found.shown and copy not in absent]
         if not found.shown and not (self.checks.width == 1 and server.is_proved):
             server.aside += absent
-            server.silent, asked_for = server.silent + 1, server.witness
+            server.silent += 1
             self._store(due, vain=vain)
-            if asked_for is not None and (self.checks.width > 1 or not copies):
-                server.witness = None  # it did not come either
-            left = server.aside or not server.due
+            for _ in range(witnesses):
+                server.witnesses.popleft()  # they did not come either
+            left = not server.witnesses and (server.aside or not server.due)
             if (self.checks.width > 1 and server.silent >= SILENT) or (not copies and left):
                 self._pass_over(name, due)
             return
         server.silent, server.is_proved = 0, True
-        server.witness = found.shown[-1] if found.shown else server.witness
+        if found.shown:
+            server.witnesses.appendleft(found.shown[-1])
         if self.checks.width == 1:
             absent += server.aside
         else:
@@ -319,3 +362,26 @@ class PostRecheck(DeletionCheck):
         moves = [(self._get_row(role), keys) for role, keys in lists.items() if keys]
         if moves:
             stored_rechecks.move_posts(self.store.connection, moves, counted)
+
+
+class _Best:
+    """The few copies of a server that rank highest."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._heap = most, list[tuple[Any, SoughtCopy]]()
+
+    def offer(self, rank: Any, copy: SoughtCopy) -> None:
+        """Take a copy, if it is among them."""
+        if len(self._heap) < self._most:
+            heappush(self._heap, (rank, copy))
+        else:
+            heappushpop(self._heap, (rank, copy))
+
+    def __iter__(self) -> Iterator[SoughtCopy]:
+        """Yield them, the highest first."""
+        return (copy for _, copy in sorted(self._heap, reverse=True))
+
+
+def _find_again(began: float) -> float:
+    """Return when posts are looked up again that were absent in a row that began then: the last came a while later."""
+    return began + TOGETHER + APART

@@ -14,6 +14,7 @@ OF_X: Mapping[str, Any] = {
     "window": "15m", "limit": DEFAULT_LIMIT, "user_limit": None, "rule": None, "cap": None, "credit": None, "now": None
 }  # fmt: skip
 """The options that X alone has, and what they are where nobody sets them."""
+SHORTEST = 10.0  # seconds that a mock shows new posts for
 FORM = '"/2/users/:id/tweets 25/24h fixed x-app-limit-24hour"'
 
 
@@ -80,7 +81,11 @@ def choose_moment(given: Mapping[str, Any], now: float) -> tuple[float | None, f
         if given[name] != usual:
             option = name.rstrip("_")
             raise SettingsError(f"--live moves generated posts to the present: leave out --{option}, or --live.")
-    return now, 1.0, parse_seconds(given["live"])
+    if (lasting := parse_seconds(given["live"])) < SHORTEST:
+        raise SettingsError(
+            f"--live: at least {SHORTEST:.0f} s, with a unit, such as 1h: {given['live']!r} is shorter."
+        )
+    return now, 1.0, lasting
 
 
 def _check_for_x(given: Mapping[str, Any], platforms: Sequence[str]) -> None:

@@ -110,6 +110,7 @@ class HttpStream:
         self._response, self._exchange = response, exchange
         self._socket: socket.socket = response.extensions["network_stream"].get_extra_info("socket")
         exchange.allow(MAX_STREAM)
+        exchange.go_on_for(ENDLESS)
 
     def read_lines(self, longest: int) -> Iterator[bytes]:
         """Yield lines as they come, without their ends; an empty one for each that says that the server is there.
@@ -120,13 +121,17 @@ class HttpStream:
         Raises:
             ConnectionError: the connection broke, the server was silent, or a line was longer.
         """
-        held = b""
+        begun = bytearray()  # of a line whose end has not come
         try:
             for raw in self._response.iter_stream():
-                *lines, held = (held + raw).split(b"\n")
-                if len(held) > longest:
+                *lines, rest = raw.split(b"\n")
+                for line in lines:
+                    whole = bytes(begun + line)
+                    begun.clear()
+                    yield whole.rstrip(b"\r")
+                begun += rest
+                if len(begun) > longest:
                     raise ConnectionError(f"the server sent a line of more than {longest:,} bytes")
-                yield from (line.rstrip(b"\r") for line in lines)
         except httpcore.TimeoutException as error:
             raise ConnectionError(f"the server was silent for {self._exchange.timeout:.0f} s") from error
         except (httpcore.NetworkError, httpcore.ProtocolError) as error:
@@ -233,10 +238,10 @@ class HttpClient:
         Args:
             url: the whole address.
             headers: see `fetch`.
-            silence: seconds to wait for each part of it.
+            silence: seconds to wait for each part of it. Its headers have to be there by the deadline of a request.
         """
         share = AllowanceShare()
-        exchange = Exchange(silence, ENDLESS, share, public=False)
+        exchange = Exchange(silence, self.deadline, share, public=False)
         with ExitStack() as stack:
             stack.callback(allowance.give_back, share)
             try:
@@ -245,8 +250,10 @@ class HttpClient:
                 pool = self._find_pool(asked, exchange)
                 stack.enter_context(use_exchange(exchange))
                 response = stack.enter_context(_send_request(pool, request))
-                came: HttpAnswer | HttpStream | Reply = HttpStream(response, exchange)
-                if response.status != 200:
+                came: HttpAnswer | HttpStream | Reply
+                if response.status == 200:
+                    came = HttpStream(response, exchange)
+                else:
                     body, is_cut = _read(response, exchange, MAX_ANSWER, cut=True)
                     came = HttpAnswer(url, response.status, httpx.Headers(response.headers), body, self.now(), is_cut)
             except FAILURES as error:

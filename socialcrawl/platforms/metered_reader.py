@@ -1,7 +1,8 @@
 """A reader of a stream whose server bills each post that it sends, whether anybody reads it or not.
 
 A connection is opened by a request that pays in advance for the posts that may come between two parts. Each part pays
-for the posts that it has. So what is billed never exceeds what is paid and reserved:
+for the messages that it has, and for those of connections that are over. So what is billed never exceeds what is paid
+and reserved:
 
     unasked   as many posts may come as are paid in advance
     asked     as many more as the part may bring
@@ -10,14 +11,16 @@ Before that, the connection is ended; what is on its way by then is still read, 
 it. What appears while no connection is open has to be searched.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any, Protocol
+from itertools import accumulate, islice
+from typing import Any, Protocol, cast
 
 from socialcrawl.engine.model import Page, Reply, ReplyKind
 from socialcrawl.engine.stream_places import Place, parse_place
 from socialcrawl.platforms.stream_reader import (
+    OpenPost,
     Segment,
     StreamConnection,
     StreamEvent,
@@ -50,20 +53,24 @@ class MeteredReader(StreamReader):
     """See the module. What is billed is counted in mills.
 
     Args:
-        name_post: see `StreamReader`.
+        open_post: see `StreamReader`.
         now: the clock, Unix seconds.
 
     Attributes:
         advance: what is paid for posts that may come between two parts.
-        unpaid: what the posts cost that have come and are in no part yet.
     """
 
-    def __init__(self, name_post: Callable[[Any], str], now: Callable[[], float]) -> None:
-        super().__init__(_refuse, name_post, now)
-        self.advance = self.unpaid = 0
+    def __init__(self, open_post: OpenPost, now: Callable[[], float]) -> None:
+        super().__init__(_refuse, open_post, now)
+        self.advance = 0
+        self._owed = 0  # what messages cost that no part can bring any more, and that none has paid
         self._asked = 0  # what the part may cost that is asked for; 0: none is
         self._rest = self._rests_until = 0.0
-        self._connection: MeteredConnection | None = None
+
+    @property
+    def unpaid(self) -> int:
+        """What the messages cost that have come, and that no part has paid."""
+        return self._owed + (0 if self._run is None else self._run.unpaid)
 
     def open(self, place: Place, connect: ConnectMetered, most: int) -> Reply:
         """Return the reply to the request for a connection, which costs what of `most` is not paid in advance yet.
@@ -78,19 +85,16 @@ class MeteredReader(StreamReader):
             rest = self._rests_until - now
             why = f"the stream ended before anything came: it is opened again in {rest:.0f} s"
             return Reply(ReplyKind.BACKOFF, now, why=why, after=rest)
-
-        @contextmanager
-        def opening(place: Place) -> Iterator[MeteredConnection]:
-            with connect(place) as self._connection:
-                yield self._connection
-
         with self._changed:
-            self.connect = opening
-            run = self._start(place)
-            self._changed.wait_for(lambda: run.opened or run.error is not None)
+            self.connect = connect
+            run, hurries = self._start(place), self._hurries
+            self._changed.wait_for(lambda: run.opened or run.error or run.stopped or hurries != self._hurries)
             self.connect = _refuse
-            made = self._connection if run.opened else None
-            if made is None:
+            if run.connection is None:
+                if run.error is None:
+                    run.stop()
+                    why = "the run ended before X answered the request for the stream"
+                    run.error = StreamRefusedError(ReplyKind.LOST, 0, why, reply=Reply(ReplyKind.LOST, self.now()))
                 reply = explain_error(run.error or ConnectionError("it was closed"), self.now())
                 if reply.kind == ReplyKind.LOST:  # it may have been opened, so all of it counts
                     reply, self.advance = replace(reply, cost=most), max(most, self.advance)
@@ -98,7 +102,7 @@ class MeteredReader(StreamReader):
             self._rest = min(LONGEST, 2.0 * self._rest or REST)
             self._rests_until = now + self._rest
             cost, self.advance = max(0, most - self.advance), max(most, self.advance)
-            return replace(made.opening, cost=cost)
+            return replace(cast("MeteredConnection", run.connection).opening, cost=cost)
 
     def take(self, asked: Mapping[str, str], parse: Callable[[list[Any]], Page], most: int) -> Reply:
         """Return the reply to the request for a part; without a cursor where no connection is open.
@@ -111,37 +115,72 @@ class MeteredReader(StreamReader):
         with self._changed:
             run = self._run
             if run is None or not run.go_on_from(parse_place(asked["after"])):
-                self._run = None
+                self._drop_run()
                 if run is not None and isinstance(run.error, StreamRefusedError):
-                    return explain_error(run.error, self.now())
-                return Reply(ReplyKind.OK, self.now(), rows=Page())
+                    return replace(explain_error(run.error, self.now()), cost=self._pay(most))
+                return Reply(ReplyKind.OK, self.now(), rows=Page(), cost=self._pay(most))
             self._asked = most
-        return self.answer(asked, parse)
+            return self.answer(asked, parse)  # who waits in it lets go of the lock
 
     def hurry(self) -> None:
         """End the connection, and return to who waits for a part what has come."""
         with self._changed:
             run = self._run
-            if run is not None and self._connection is not None:
+            if run is not None and run.connection is not None:
                 run.is_ended = True
-                self._connection.end(DRAIN)
+                _end(run)
                 self._changed.wait_for(lambda: run.error is not None, DRAIN)
         super().hurry()
+
+    def _start(self, place: Place) -> StreamRun:
+        self._drop_run()
+        return super()._start(place)
+
+    def _drop_run(self) -> None:
+        """Let go of the connection; what it has brought is owed."""
+        run, self._run = self._run, None
+        if run is not None:
+            self._owed, run.unpaid = self._owed + run.unpaid, 0
+            run.stop()
 
     def _note(self, run: StreamRun, event: StreamEvent) -> None:
         """Count what is billed, and end the connection before that is more than is paid."""
         super()._note(run, event)
-        self._rest = self._rests_until = 0.0
-        self.unpaid += event.cost
-        if self.unpaid >= self.advance * (1.0 - MARGIN) + self._asked and self._connection is not None:
-            self._connection.end(DRAIN)
+        if run is not self._run:
+            self._owed += event.cost
+            return
+        run.unpaid += event.cost
+        if event.post is not None:
+            self._rest = self._rests_until = 0.0
+        if self.unpaid >= self.advance * (1.0 - MARGIN) + self._asked:
+            _end(run)
 
     def _take(self, run: StreamRun, place: Place, most: int, through: Place | None) -> Segment | Reply:
         found = super()._take(run, place, most, through)
-        self._asked = 0
         if isinstance(found, Segment):
-            self.unpaid -= found.cost
+            self._owed += found.cost
+            run.unpaid = sum(event.cost for event in islice(run.held, run.taken, None))
+            found = replace(found, cost=self._pay(self._asked))
+        self._asked = 0
         return found
+
+    def _list_events(self, run: StreamRun, most: int, through: Place | None) -> list[StreamEvent]:
+        """Return the events of a segment, as far as it can pay for them; one at least."""
+        events = super()._list_events(run, most, through)
+        costs = accumulate(event.cost for event in events)
+        fitting = sum(cost <= self._asked - self._owed for cost in costs)
+        return events if through is not None else events[: max(1, fitting)]
+
+    def _pay(self, most: int) -> int:
+        """Return what of all that is owed is paid now."""
+        paid = min(most, self._owed)
+        self._owed -= paid
+        return paid
+
+
+def _end(run: StreamRun) -> None:
+    if run.connection is not None:
+        cast("MeteredConnection", run.connection).end(DRAIN)
 
 
 def _refuse(place: Place) -> Any:

@@ -84,6 +84,10 @@ class Exchange:
         """Let the deadline be over in so many seconds, or sooner."""
         self._ends = min(self._ends, time.monotonic() + seconds)
 
+    def go_on_for(self, seconds: float) -> None:
+        """Let the deadline be so many seconds from now."""
+        self._ends = time.monotonic() + seconds
+
     def allow(self, size: int) -> None:
         """Let `size` more bytes come."""
         self._raw += size

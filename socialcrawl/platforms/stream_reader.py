@@ -1,6 +1,6 @@
 """One reader for each live stream: a thread that keeps the connection open, and holds what matches until it is asked.
 
-    reader = StreamReader(connect, name_post, now)
+    reader = StreamReader(connect, open_post, now)
     segment = reader.read(Place(at, cursor), seconds=20.0, most=1_000)     # a Segment, or a Reply that says why not
 
 What was read is dropped when the next segment is asked for, not before: so a segment can be read again, and after a
@@ -22,7 +22,8 @@ from socialcrawl.engine.stream_places import Place, StreamPart, parse_place
 from socialcrawl.system.secret import redact
 
 ROOM = 20_000  # events that a reader holds at most ...
-BYTES = 64 * 2**20  # ... and the bytes that they may have come in
+BYTES = 64 * 2**20  # ... and the bytes that they came in, which are held as they came
+PART = 8 * 2**20  # bytes of a segment: unpacked, wild JSON takes some 25 times as much
 IDLE = 60.0  # seconds after which nobody is read for
 CLOSING = 2.0  # seconds for a connection to be closed
 PATIENCE = 60.0  # seconds until a segment that is read again has come
@@ -34,10 +35,10 @@ class StreamEvent:
 
     Attributes:
         place: when the server saw it, and its cursor.
-        post: a post that matches, as its parser wants it; None: none does.
+        post: what is held of a post that matches, for `open_post`; None: none does.
         deleted: the id of a post that was deleted; "": none was.
         account: the id of an account that was deleted; "": none was.
-        size: bytes that it came in.
+        size: bytes that it came in, which `post` takes.
         cost: mills that the server bills for it.
     """
 
@@ -65,7 +66,7 @@ class Segment:
         posts: those that match, in the order in which they came, without those that were deleted in the same segment.
         deleted: ids of posts that were deleted.
         accounts: ids of accounts that were deleted.
-        cost: mills that the server bills for it; unreadable: those of it that are for no post.
+        cost: mills that are billed for it.
     """
 
     begin: float
@@ -74,7 +75,6 @@ class Segment:
     deleted: list[str] = field(default_factory=list)
     accounts: list[str] = field(default_factory=list)
     cost: int = 0
-    unreadable: int = 0
 
 
 class StreamConnection(Protocol):
@@ -95,6 +95,7 @@ class StreamConnection(Protocol):
 
 
 Connect = Callable[[Place], AbstractContextManager[StreamConnection]]
+OpenPost = Callable[[Any], tuple[str, Any]]
 
 
 class StreamRefusedError(Exception):
@@ -119,15 +120,13 @@ class StreamReader:
 
     Args:
         connect: opens a connection that begins at a place.
-        name_post: returns the id of a post as its parser wants it.
+        open_post: returns the id of a post, and the post as its parser wants it, of what an event holds of it.
         now: the clock, for the instants of replies.
         room: how many events are held at most.
     """
 
-    def __init__(
-        self, connect: Connect, name_post: Callable[[Any], str], now: Callable[[], float], room: int = ROOM
-    ) -> None:
-        self.connect, self.name_post, self.now, self.room = connect, name_post, now, room
+    def __init__(self, connect: Connect, open_post: OpenPost, now: Callable[[], float], room: int = ROOM) -> None:
+        self.connect, self.open_post, self.now, self.room = connect, open_post, now, room
         self._changed = threading.Condition()
         self._run: StreamRun | None = None
         self._hurries = 0
@@ -166,7 +165,7 @@ class StreamReader:
         if through is None:
             page = replace(page, deleted=found.deleted, deleted_accounts=found.accounts)
         part = str(StreamPart(found.begin, found.end))
-        return Reply(ReplyKind.OK, self.now(), rows=page, cursor=part, cost=found.unreadable)
+        return Reply(ReplyKind.OK, self.now(), rows=page, cursor=part, cost=found.cost)
 
     def hurry(self) -> None:
         """Return to callers that wait for a segment what there is so far."""
@@ -212,6 +211,8 @@ class StreamReader:
                 with self._changed:
                     run.open(connection)
                     self._changed.notify_all()
+                    if run.stopped:
+                        return
                 for event in connection:
                     with self._changed:
                         self._note(run, event)
@@ -235,12 +236,12 @@ class StreamReader:
         if through is not None and not run.has(most, through):
             error = run.error or ConnectionError(f"the server was silent for {PATIENCE:.0f} s")
             return explain_error(error, self.now())
-        events = run.list_events(most, through)
+        events = self._list_events(run, most, through)
         end = through or run.find_end(events)
         if run.error is not None and not run.is_ended and end.is_same(place):
             return explain_error(run.error, self.now())
         deleted = {event.deleted for event in events if event.deleted}
-        posts = {self.name_post(event.post): event.post for event in events if event.post is not None}
+        posts = dict(self.open_post(event.post) for event in events if event.post is not None)
         begin = place.at if run.begin is None else max(place.at, run.begin)
         run.cut, run.taken = Place(max(begin, end.at), end.cursor), len(events)
         return Segment(
@@ -250,8 +251,10 @@ class StreamReader:
             sorted(deleted),
             sorted({event.account for event in events if event.account}),
             sum(event.cost for event in events),
-            sum(event.cost for event in events if event.post is None),
         )
+
+    def _list_events(self, run: "StreamRun", most: int, through: Place | None) -> list[StreamEvent]:
+        return run.list_events(most, through)
 
 
 class StreamRun:
@@ -270,6 +273,7 @@ class StreamRun:
         self.error: Exception | None = None
         self.stopped = self.begun = False
         self.is_ended = False  # on our side: that nothing more comes is no error
+        self.unpaid = 0  # what is billed for events that are in no segment yet; see `metered_reader`
         self.asked_at = monotonic()
 
     @property
@@ -317,7 +321,7 @@ class StreamRun:
         """Return whether a whole segment is held."""
         if through is not None:
             return self.seen.number >= through.number
-        return self.posts >= most or self.is_full(ROOM)
+        return self.posts >= most or self.size >= PART or self.is_full(ROOM)
 
     def is_full(self, room: int) -> bool:
         """Return whether no more is to be read before something is asked for."""
@@ -334,12 +338,12 @@ class StreamRun:
         if through is not None:
             return [event for event in self.held if event.place.number <= through.number]
         events: list[StreamEvent] = []
-        posts = 0
+        posts = size = 0
         for event in self.held:
-            if posts >= most:
+            if posts >= most or size >= PART:
                 break
             events.append(event)
-            posts += event.post is not None
+            posts, size = posts + (event.post is not None), size + event.size
         return events
 
     def find_end(self, events: list[StreamEvent]) -> Place:

@@ -86,7 +86,8 @@ def describe(found: CaptureReport) -> Iterator[str]:
         yield "Nothing was read yet."
         return
     begin, end = found.span.split("/")
-    yield f"Complete: {_format_share(found.share)} of the time from {_format_time(begin)} to {_format_time(end)} UTC."
+    what = "Complete" if found.stream is None else "Complete by searches, before the stream began"
+    yield f"{what}: {_format_share(found.share)} of the time from {_format_time(begin)} to {_format_time(end)} UTC."
     if found.share >= 1.0:
         return
     if found.counted is not None:

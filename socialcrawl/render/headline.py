@@ -27,8 +27,8 @@ def list_headlines(found: Summary, *, billed: bool, focused: bool = True) -> lis
     if on_topic.posts or focused:
         lines.append(("matching posts", describe_matches(on_topic)))
     if on_topic.first and on_topic.last:
-        days = f"{(on_topic.last - on_topic.first).days + 1:,}"
-        lines.append(("time span", f"{on_topic.first} to {on_topic.last} (UTC, {days} days), of matching posts"))
+        days = pluralize((on_topic.last - on_topic.first).days + 1, "day")
+        lines.append(("time span", f"{on_topic.first} to {on_topic.last} (UTC, {days}), of matching posts"))
     if focused:
         lines.append(("accounts on topic", _describe_accounts(found)))
     returned = f"{pluralize(found.sent, 'request')}, which returned {pluralize(found.posts, 'post')} (repeats included)"

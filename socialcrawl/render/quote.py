@@ -285,7 +285,7 @@ def _describe_budgets(plan: Plan, found: Quote) -> str:
     if is_open and found.reached is None and found.soonest is not None:
         return f"At the earliest, {_describe_ending(found.soonest)}."
     if found.reached is None and found.soonest is None:
-        return "No budget will be reached."
+        return "No budget is reached by what is known of." if is_open else "No budget will be reached."
     probably = (
         "Probably no budget will be reached" if found.reached is None else f"Probably {_describe_ending(found.reached)}"
     )

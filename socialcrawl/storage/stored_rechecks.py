@@ -13,15 +13,17 @@ Each function is one transaction, unless it says otherwise.
 
 import secrets
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, exists, func, insert, select, update
 
+from socialcrawl.engine.model import FAILED as FAILED_KINDS
 from socialcrawl.engine.model import format_time
 from socialcrawl.storage.database.bulk import make_insert, select_by_keys
 from socialcrawl.storage.database.connection import read_unlocked
 from socialcrawl.storage.database.trouble import convert_errors
-from socialcrawl.storage.schema.tables import account, campaign, compliance_job, post, post_check
+from socialcrawl.storage.schema.tables import account, campaign, compliance_job, post, post_check, request
 from socialcrawl.storage.stored_checks import (
     APPLIED,
     BEGUN,
@@ -38,6 +40,8 @@ from socialcrawl.storage.stored_checks import (
 ROUND, ABSENT, GONE, UNANSWERED = "round", "absent", "gone", "unanswered"
 STATUSES = {ROUND: BEGUN, ABSENT: BEGUN, GONE: READY, UNANSWERED: FAILED}  # with which a row begins
 ROWS_AT_ONCE = 10_000
+WITNESSES_ALONE = '{"posts":"0"}'  # request.params of a look-up for no post that is due
+OF_NOBODY = -1  # request.n of a request that serves no pick
 COLUMNS = (post.c.id, post.c.repost_of, post.c.created_at, post.c.fetched_at, post_check.c.checked_at)
 
 
@@ -174,6 +178,30 @@ def count_unanswered(connection: Connection, platform: str, since: float) -> int
     )
     with convert_errors(connection), read_unlocked(connection):
         return int(connection.execute(query).scalar_one())
+
+
+def count_failures(connection: Connection, campaign: int, host: str) -> int:
+    """Return how many look-ups the server has failed to answer in a row, up to the latest one.
+
+    That it answered about witnesses alone does not end the row.
+
+    Args:
+        connection: the database.
+        campaign: campaign.id.
+        host: with which the endpoints of the server begin; "": there is one server.
+    """
+    latest = select(func.coalesce(func.max(request.c.id), 0) - ROWS_AT_ONCE).scalar_subquery()
+    query = select(request.c.kind, request.c.params).where(
+        request.c.id > latest,
+        request.c.campaign == campaign,
+        request.c.n == OF_NOBODY,
+        request.c.endpoint.startswith(f"{host}/", autoescape=True),
+        request.c.kind.is_not(None),
+    )
+    with convert_errors(connection), read_unlocked(connection):
+        rows = connection.execute(query.order_by(request.c.id.desc())).all()
+    counted = (one.kind in FAILED_KINDS for one in rows if one.kind in FAILED_KINDS or one.params != WITNESSES_ALONE)
+    return sum(takewhile(bool, counted))
 
 
 def _select_rows(platform: str, role: str) -> Any:

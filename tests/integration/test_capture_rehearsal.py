@@ -86,3 +86,9 @@ def test_posts_that_are_moved_to_the_present_have_no_other_time(option):
     child = socialcrawl("mock", "--live", "1h", *option)
     assert child.returncode != 0
     assert f"leave out {option[0]}, or --live" in child.stderr
+
+
+def test_a_number_without_a_unit_is_refused_with_what_to_write():
+    child = socialcrawl("mock", "--live", "1")
+    assert child.returncode != 0
+    assert "with a unit, such as 1h" in child.stderr

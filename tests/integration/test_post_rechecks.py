@@ -1,6 +1,7 @@
 """Stored posts of Bluesky and Mastodon are looked up again on their mocks; what two look-ups miss is deleted."""
 
 import json
+import re
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import count, cycle
@@ -315,3 +316,79 @@ def test_a_check_lets_others_have_their_turn_and_goes_on(platform, tmp_path, mon
         requests = rows(settings.database, "select count(*) from request")[0][0] - sent
         assert 2 * len(waits) >= requests, "after each request for posts that are due"
         assert list_absent(settings.database) == gone
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_posts_that_the_server_fails_on_are_left_to_the_next_round_and_all_others_decided(platform, tmp_path):
+    poison, asked = set(), [()]
+
+    def strike(endpoint, nth):
+        return faults.make_html_fault(500) if endpoint == LOOK_UPS[platform] and poison & {*asked[-1]} else None
+
+    class Noting:
+        def __init__(self, wire):
+            self.wire = wire
+
+        def send(self, grant):
+            params = grant.request.params
+            asked.append((params["id"],) if "id" in params else params["uris"].split(","))
+            return self.wire.send(grant)
+
+    with a_town(platform, tmp_path, strike) as (mock, settings):
+        stored = list_stored(settings.database)
+        originals = sorted(key for key, sought in stored.items() if key == sought)
+        chosen = originals[:: len(originals) // 2][:2]
+        poison |= {key.rpartition("/")[2] if platform == "mastodon" else key for key in chosen}
+        delete(mock, share=0.1)
+        gone = set(stored) - list_shown(mock.url, settings.database)
+        for _ in range(200):  # each in a process of its own
+            with closing(build(settings, CampaignView())) as campaign:
+                campaign.planner.fold(campaign.store.ledger(), campaign.clock.now())
+                parts = campaign.plan, campaign.store, campaign.planner, Noting(campaign.wire), campaign.clock.now
+                check = make_check(*parts)
+                if not isinstance(check.advance(check.find_since()), Wait):
+                    break
+        else:
+            raise AssertionError("the check does not end")
+        told = progress(settings)
+        with_reposts = {key for key, sought in stored.items() if sought in chosen}
+        assert told.unclear == len(with_reposts)
+        assert told.left == 0
+        assert list_absent(settings.database) == gone - with_reposts
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_a_server_that_fails_on_everything_ends_the_check_and_costs_little(platform, tmp_path):
+    down = [False]
+
+    def strike(endpoint, nth):
+        return faults.make_html_fault(500) if down[0] and endpoint == LOOK_UPS[platform] else None
+
+    with a_town(platform, tmp_path, strike) as (mock, settings):
+        before, sent = list_stored(settings.database), rows(settings.database, "select count(*) from request")[0][0]
+        down[0] = True
+        with pytest.raises(SourceError, match="did not go on"):
+            check_on(settings, FIRST)
+        assert rows(settings.database, "select count(*) from request")[0][0] - sent < 25
+        down[0] = False
+        check_on(settings, FIRST)
+        assert not list_absent(settings.database) & list_shown(mock.url, settings.database)
+        assert progress(settings).left == 0
+        assert progress(settings).checked + progress(settings).unclear == len(before)
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_where_the_oldest_and_the_newest_posts_are_gone_others_show_that_the_server_answers(platform, tmp_path):
+    with a_town(platform, tmp_path) as (mock, settings):
+        made = "select p.id, a.username from post p join account a on a.node = p.author order by p.created_at"
+        found = rows(settings.database, made)
+        ends = {name for _, name in [*found[:9], *found[-5:]]}
+        assert len(ends) < len({name for _, name in found})
+        named = {re.sub("_", "", name).casefold(): name for name in posts(*SMALL).authors}
+        delete(mock, names=[named[re.sub("[.@].*|[_-]", "", name)] for name in sorted(ends)])
+        gone = set(list_stored(settings.database)) - list_shown(mock.url, settings.database)
+        assert gone
+        check_on(settings, FIRST)
+        assert list_absent(settings.database) == gone
+        check_on(settings, SECOND)
+        assert not gone & set(list_stored(settings.database))

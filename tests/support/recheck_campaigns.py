@@ -14,7 +14,7 @@ from socialcrawl.campaign.settings import check_settings
 HOME = "home.example"
 SOURCES = {"bluesky": {}, "mastodon": {"domain": HOME, "contact": "mailto:us@example.org"}}
 TOPICS = {"bluesky": TOPIC, "mastodon": "#mood"}
-FIRST, SECOND = 1e9, 0.0  # seconds between two look-ups: no post is old enough yet, and each is
+FIRST, SECOND = 1e9, -post_recheck.TOGETHER  # seconds between two look-ups: no post is old enough yet, and each is
 
 
 def crawling(platform, url, place, **more):

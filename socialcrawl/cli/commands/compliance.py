@@ -152,7 +152,9 @@ def _show(tally: _Tally, manner: ErasureOptions) -> int:
     elif manner.dry and tally.rows:
         write_line("nothing was deleted: --yes deletes this, and goes on with the check")
     else:
-        gone = f"{pluralize(tally.posts, 'post')} and {pluralize(tally.accounts, 'account')}"
+        gone = pluralize(tally.posts, "post")
+        if tally.progress is None:  # where posts are looked up, accounts are not checked
+            gone += f" and {pluralize(tally.accounts, 'account')}"
         write_line(f"checked: {gone} removed that the platform no longer shows")
     return DONE if tally.until is None else WAITS
 

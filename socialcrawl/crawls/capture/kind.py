@@ -188,7 +188,7 @@ Where ids were imported, their posts are here too, if they still existed when th
         """See `CrawlKind.limit_quote`."""
         if settings.capture.is_endless:
             which = "ongoing" if settings.capture.ongoing else "live"
-            return f"A capture with {which} = true has no end: the budget is what stops it."
+            return f"A capture with {which} = true has no end: a budget stops it, or you do."
         return "The budget bounds what a capture can cost."
 
     def report(self, traces: "CampaignTraces", campaign: "StoredCampaign", asked: ReportRequest) -> "CaptureReport":

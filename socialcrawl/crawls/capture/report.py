@@ -190,6 +190,15 @@ def merge_spans(spans: Iterable[Span]) -> list[Span]:
     return found
 
 
+def subtract_spans(spans: Iterable[Span], known: Iterable[Span]) -> list[Span]:
+    """Return the parts of spans of time, in order, that lie in none of the known ones."""
+    left = merge_spans(spans)
+    for begin, end in merge_spans(known):
+        parts = [part for a, b in left for part in ((a, min(b, begin)), (max(a, end), b))]
+        left = [(a, b) for a, b in parts if a < b]
+    return left
+
+
 def estimate_total(crawl: Capture) -> VolumeEstimate | None:
     """Return how many posts the span has that it began with; None where that cannot be told."""
     if crawl.failed or crawl.counted is not None:  # parts of equal volume were not measured, and their counts tell more
@@ -221,15 +230,18 @@ def _read_stream(crawl: Capture) -> StreamCoverage | None:
 
 def _read_coverage(crawl: Capture, query: Node, text: str) -> QueryCoverage:
     read = [one for one in crawl.read if one.whole.query == query]
-    left = [(one.begin, one.end) for one in crawl.list_left() if one.query == query and one.begin < one.end]
+    complete = merge_spans([*((one.begin, one.end) for one in read), *crawl.live.spans])
+    # Searches of what a stream did not replay overlap what it brought, and reach beyond its end.
+    last = max([crawl.until or 0.0, *(end for _, end in crawl.live.spans)])
+    left = [(one.begin, min(one.end, last)) for one in crawl.list_left() if one.query == query and one.begin < last]
     failed: dict[str, list[Span]] = {}
     for one, why in crawl.failed:
         if one.query == query:
             failed.setdefault(str(why), []).append((one.begin, one.end))
     return QueryCoverage(
         text,
-        [write_span(*span) for span in merge_spans([*((one.begin, one.end) for one in read), *crawl.live.spans])],
-        [write_span(*span) for span in merge_spans(left)],
+        [write_span(*span) for span in complete],
+        [write_span(*span) for span in subtract_spans(left, complete)],
         sorted((write_span(*span), why) for why, spans in failed.items() for span in merge_spans(spans)),
         sum(one.posts for one in read),
     )

@@ -9,12 +9,11 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-import orjson
 from websockets.sync.client import ClientConnection
 
 from socialcrawl.engine.model import format_time
 from socialcrawl.engine.stream_places import Place
-from socialcrawl.platforms.json_reader import parse_moment
+from socialcrawl.platforms.json_reader import decode_json, parse_moment
 from socialcrawl.platforms.stream_reader import StreamEvent, StreamRefusedError
 from socialcrawl.platforms.websocket import complete_address, open_socket, receive
 
@@ -55,7 +54,7 @@ class JetstreamConnection:
         expected: Place | None = None,
     ) -> None:
         self.socket, self.matches, self.asked, self.expected = socket, matches, asked, expected
-        self._read = _read_first if first else _read_second
+        self._read = _choose_reader(first=first)
         self.begin: Place | None = None
 
     def __iter__(self) -> Iterator[StreamEvent]:
@@ -91,32 +90,31 @@ class JetstreamConnection:
     def _parse(self, text: bytes) -> StreamEvent | None:
         """Return an event; None where it is none that tells a place."""
         try:
-            place, kind, did, told = self._read(orjson.loads(text))
+            place, kind, did, told = self._read(decode_json(text))
         except (KeyError, TypeError, AttributeError, ValueError):
             return None
         try:
-            return self._read_event(place, kind, did, told, len(text))
+            return self._read_event(place, kind, did, told, text)
         except (KeyError, TypeError, AttributeError, ValueError):
             return StreamEvent(place)  # a record is whatever its author's client wrote
 
-    def _read_event(self, place: Place, kind: str, did: str, told: Json, size: int) -> StreamEvent:
+    def _read_event(self, place: Place, kind: str, did: str, told: Json, text: bytes) -> StreamEvent:
         if kind == "account":
             gone = not told["active"] and told.get("status") == "deleted"
-            return StreamEvent(place, account=did, size=size) if gone else StreamEvent(place)
+            return StreamEvent(place, account=did, size=len(text)) if gone else StreamEvent(place)
         if kind != "commit" or told["collection"] != POST:
             return StreamEvent(place)
-        address = f"at://{did}/{POST}/{told['rkey']}"
         if told["operation"] == "delete":
-            return StreamEvent(place, deleted=address, size=size)
-        view = make_view(address, did, told, place.at)
-        return StreamEvent(place, post=view, size=size) if self.matches(view) else StreamEvent(place)
+            return StreamEvent(place, deleted=_name_post(did, told), size=len(text))
+        view = make_view(did, told, place.at)
+        return StreamEvent(place, post=text, size=len(text)) if self.matches(view) else StreamEvent(place)
 
 
-def make_view(address: str, did: str, told: Json, at: float) -> Json:
+def make_view(did: str, told: Json, at: float) -> Json:
     """Return a post of the stream as searches show posts: without counts, and its author without a handle."""
     record = told["record"]
     return {
-        "uri": address,
+        "uri": _name_post(did, told),
         "cid": told.get("cid"),
         "author": {"did": did, "handle": "handle.invalid"},
         "record": record,
@@ -125,10 +123,19 @@ def make_view(address: str, did: str, told: Json, at: float) -> Json:
     }
 
 
-def name_post(view: Json) -> str:
-    """Return the address of a post."""
-    address: str = view["uri"]
-    return address
+def make_opener(address: str) -> Callable[[bytes], tuple[str, Json]]:
+    """Return what opens a post that is held: returns its address, and a view of it, of the event that it came in.
+
+    Args:
+        address: of the server, see `make_connect`.
+    """
+    read = _choose_reader(first=_is_first(address))
+
+    def open_post(text: bytes) -> tuple[str, Json]:
+        place, _, did, told = read(decode_json(text))
+        return _name_post(did, told), make_view(did, told, place.at)
+
+    return open_post
 
 
 def make_connect(
@@ -143,7 +150,7 @@ def make_connect(
         timeout: seconds to wait for the connection.
         contact: whom the operator of the server may write to.
     """
-    first = urlsplit(address).path.rstrip("/") == FIRST
+    first = _is_first(address)
     base = complete_address(address, FIRST if first else SECOND)
     lost = set[str]()  # cursors that the server does not know
 
@@ -194,6 +201,18 @@ def _goes_on(expected: Place, found: Place) -> bool:
     of the latest event up to there.
     """
     return found.number >= expected.number and abs(expected.at - found.at) <= SAME
+
+
+def _is_first(address: str) -> bool:
+    return urlsplit(address).path.rstrip("/") == FIRST
+
+
+def _name_post(did: str, told: Json) -> str:
+    return f"at://{did}/{POST}/{told['rkey']}"
+
+
+def _choose_reader(*, first: bool) -> Callable[[Json], tuple[Place, str, str, Json]]:
+    return _read_first if first else _read_second
 
 
 def format_cursor(at: float) -> str:

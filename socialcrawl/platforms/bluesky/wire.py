@@ -10,7 +10,7 @@ from socialcrawl.engine.model import Grant, Page, Reason, Reply, ReplyKind, Requ
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.platforms.bluesky import classify, parse
 from socialcrawl.platforms.bluesky.entities import EVERYTHING
-from socialcrawl.platforms.bluesky.jetstream import make_connect, name_post
+from socialcrawl.platforms.bluesky.jetstream import make_connect, make_opener
 from socialcrawl.platforms.bluesky.opt_outs import shows_opted_out
 from socialcrawl.platforms.bluesky.parse import Json
 from socialcrawl.platforms.bluesky.session import Session
@@ -83,7 +83,7 @@ class BlueskyWire:
         http = HttpClient(self.base, self.now, self.timeout, self.contact, self.deadline)
         object.__setattr__(self, "http", http)
         connecting = make_connect(self.stream, self._matches, self.now, self.timeout, self.contact)
-        object.__setattr__(self, "reader", StreamReader(connecting, name_post, self.now))
+        object.__setattr__(self, "reader", StreamReader(connecting, make_opener(self.stream), self.now))
 
     @bound_memory
     def send(self, grant: Grant) -> Reply:

@@ -13,7 +13,7 @@ from websockets.sync.client import ClientConnection
 
 from socialcrawl.engine.model import ReplyKind
 from socialcrawl.engine.stream_places import Place
-from socialcrawl.platforms.json_reader import Json
+from socialcrawl.platforms.json_reader import Json, decode_json
 from socialcrawl.platforms.mastodon.parse import find_uri, is_open
 from socialcrawl.platforms.stream_reader import StreamEvent, StreamRefusedError
 from socialcrawl.platforms.websocket import complete_address, open_socket, receive
@@ -90,21 +90,22 @@ class StreamingConnection:
     def _parse(self, message: bytes) -> StreamEvent:
         place = self._make_place(self.now())
         try:
-            told = orjson.loads(message)
+            told = decode_json(message)
             if "error" in told:
                 status = told.get("status")
                 kind = ReplyKind.REFUSED if status in (401, 403) else ReplyKind.INVALID
                 raise StreamRefusedError(kind, int(status or 400), f"the server says: {str(told['error'])[:200]}")
             if told.get("event") in ("update", "status.update"):
-                return self._read_post(place, orjson.loads(told["payload"]), len(message))
+                return self._read_post(place, told["payload"].encode())
             if told.get("event") == "delete":
                 return StreamEvent(place, deleted=self._known.pop(str(told["payload"]), ""), size=len(message))
         except (AttributeError, KeyError, TypeError, ValueError):
             pass  # nothing that this version knows
         return StreamEvent(place)
 
-    def _read_post(self, place: Place, status: Json, size: int) -> StreamEvent:
-        uri, number = find_uri(status), status.get("id")
+    def _read_post(self, place: Place, payload: bytes) -> StreamEvent:
+        uri, status = open_post(payload)
+        number = status.get("id")
         if not is_open(status):
             return StreamEvent(place)
         self.check(status)
@@ -112,7 +113,17 @@ class StreamingConnection:
             self._known[number] = uri
             if len(self._known) > KNOWN:
                 del self._known[next(iter(self._known))]
-        return StreamEvent(place, post=status, size=size)
+        return StreamEvent(place, post=payload, size=len(payload))
+
+
+def open_post(payload: bytes) -> tuple[str, Json]:
+    """Return what a post is called on every instance, and the post, of the payload of the message that it came in.
+
+    Raises:
+        TypeError: it is none of Mastodon's.
+    """
+    status = decode_json(payload)
+    return find_uri(status), status
 
 
 def make_connect(address: str, terms: StreamingTerms) -> Callable[[Place], AbstractContextManager[StreamingConnection]]:

@@ -19,7 +19,6 @@ from socialcrawl.platforms.mastodon.parse import (
     UnreadableSlicesError,
     check_feeds,
     check_search,
-    find_uri,
 )
 from socialcrawl.platforms.mastodon.profiles import shows_opted_out
 from socialcrawl.platforms.mastodon.source import (
@@ -32,7 +31,7 @@ from socialcrawl.platforms.mastodon.source import (
     STATUSES,
     STREAM,
 )
-from socialcrawl.platforms.mastodon.streaming import StreamingTerms, make_connect
+from socialcrawl.platforms.mastodon.streaming import StreamingTerms, make_connect, open_post
 from socialcrawl.platforms.server_info import InstanceRules
 from socialcrawl.platforms.stream_reader import StreamReader
 from socialcrawl.platforms.unreachable_hosts import HostReachability
@@ -141,7 +140,7 @@ class MastodonWire:
         if self._reader is None:
             tags, token = asked["tags"].split(","), self.tokens.get(grant.credential, "")
             doing = StreamingTerms(tags, token, lambda status: parse([status]), self.now, self.timeout, self.contact)
-            self._reader = StreamReader(make_connect(self.stream, doing), find_uri, self.now)
+            self._reader = StreamReader(make_connect(self.stream, doing), open_post, self.now)
         return self._reader.answer(asked, parse)
 
     def _explain_unanswered(self, request: Request, came: Reply, host: str) -> Reply:

@@ -74,6 +74,7 @@ class StreamSource:
 
     def read(self, pick: Pick) -> Generator[Request, Reply, Outcome]:
         """Return what came of a pick of act `live`."""
+        settled = ""  # from when on the rules hold that were changed
         for first in range(RequestPart.STREAM, RequestPart.STREAM + TRIES * ROUND, ROUND):
             part = yield self._make_part_request(pick, first)
             if part.cursor or part.kind not in (ReplyKind.OK, ReplyKind.HELD):
@@ -81,7 +82,8 @@ class StreamSource:
             complete = yield from self._set_rules(pick, first + 1)
             if complete is None:
                 break
-            opened = yield self._make_connection_request(pick, first + 4, complete)
+            settled = complete or settled
+            opened = yield self._make_connection_request(pick, first + 4, settled)
             if opened.kind != ReplyKind.OK:
                 break
         return Outcome(pick.n, pick.node, part.at, missing=Reason.TEMPORARY)

@@ -157,3 +157,53 @@ def test_an_answer_that_does_not_go_on_is_whole_and_one_that_does_not_come_is_a_
         assert isinstance(nothing, Reply)
         assert nothing.kind == ReplyKind.BROKEN
     http.close()
+
+
+@pytest.mark.parametrize("status", [b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 503 Busy\r\nContent-Length: 100000\r\n\r\n"])
+def test_headers_and_the_bodies_of_errors_that_drip_end_by_the_deadline(status):
+    over = threading.Event()
+
+    def answer(self):
+        self.wfile.write(status)
+        while not over.wait(0.02):
+            self.wfile.write(b"x" if status.startswith(b"HTTP/1.1 503") else b"X-Drip: x\r\n")
+        self.close_connection = True
+
+    handler = type("Handler", (Streaming,), {"answer": answer})
+    with serving(handler) as server:
+        http = HttpClient(server.url, lambda: 7.0, deadline=0.5)
+        with http.open_stream(f"{server.url}/stream", {}, IN_TIME) as came:
+            assert isinstance(came, Reply)
+            assert came.kind == ReplyKind.LOST
+        over.set()
+        http.close()
+
+
+def test_a_stream_goes_on_after_the_deadline_of_its_headers():
+    def answer(self):
+        self.begin()
+        for _ in range(8):
+            self.write(b"one\r\n")
+            threading.Event().wait(0.1)
+        self.close()
+
+    handler = type("Handler", (Streaming,), {"answer": answer})
+    with serving(handler) as server:
+        http = HttpClient(server.url, lambda: 7.0, deadline=0.4)
+        with http.open_stream(f"{server.url}/stream", {}, IN_TIME) as came:
+            assert list(came.read_lines(100)) == [b"one"] * 8
+        http.close()
+
+
+def test_a_line_that_comes_byte_by_byte_is_put_together_once(monkeypatch):
+    """The work is proportional to the bytes: with 200,000 pieces a quadratic reader would move 20 GB."""
+    length = 200_000
+
+    class Response:
+        def iter_stream(self):
+            yield from (b"x" for _ in range(length))
+            yield b"\n"
+
+    came = object.__new__(http_client.HttpStream)
+    came._response = Response()
+    assert [len(line) for line in came.read_lines(2 * length)] == [length]

@@ -22,6 +22,8 @@ class Billing:
         self.lock = threading.Condition()
         self.posts, self.connections, self.refusal, self.ends = [], 0, None, 0
         self.is_ended = self.is_broken = False
+        self.billed = 0  # messages
+        self.odd = 1  # of so many messages one is a post
         self.late = []  # sent after it was told to end
 
     def send(self, count):
@@ -31,6 +33,9 @@ class Billing:
 
     def wait_for_news(self, number):
         self.lock.wait_for(lambda: len(self.posts) > number or self.is_ended or self.is_broken, IN_TIME)
+
+    def is_read(self):
+        return self.billed == len(self.posts)
 
     def break_connection(self):
         with self.lock:
@@ -64,6 +69,8 @@ class _Connection:
                     return
                 post = self.server.posts[number]
             number += 1
+            self.server.billed += 1
+            post = post if number % self.server.odd == 0 else None
             yield StreamEvent(Place(300.0 + number, f"{self.server.connections}:{number}"), post, size=10, cost=PRICE)
 
     def end(self, seconds):
@@ -90,7 +97,7 @@ def clock():
 
 @pytest.fixture
 def reader(server, clock):
-    made = MeteredReader(str, lambda: clock[0])
+    made = MeteredReader(lambda post: (post, post), lambda: clock[0])
     yield made
     made.close()
 
@@ -212,3 +219,74 @@ def test_a_refusal_is_the_reply_and_an_answer_that_was_lost_counts_as_opened(ser
     assert (lost.kind, lost.cost) == (ReplyKind.LOST, ADVANCE)
     server.refusal = None
     assert reader.open(FROM, server.connect, ADVANCE).cost == 0
+
+
+@pytest.mark.parametrize("odd", [1, 3, 1_000])
+def test_what_is_billed_never_exceeds_what_is_paid_even_for_messages_that_are_no_posts(odd, server, reader):
+    server.odd = odd
+    paid, place, names = reader.open(FROM, server.connect, ADVANCE).cost, FROM, []
+    for turn in range(60):
+        with server.lock:
+            sends = not server.is_ended
+        if sends:
+            server.send(1)
+        with reader._changed:
+            over = lambda run=reader._run: run is None or run.error or server.is_read()  # noqa: E731
+            assert reader._changed.wait_for(over, IN_TIME)
+        if turn % 4 == 3:
+            reply, found = take(reader, place, limit=2, seconds=0.0)
+            assert reply.cost <= 2 * PRICE
+            paid, names = paid + reply.cost, names + found
+            if reply.cursor is None:
+                paid += reader.open(place, server.connect, ADVANCE).cost
+            else:
+                place = find_end(reply)
+        assert server.billed * PRICE <= paid
+    assert len(names) == len([post for number, post in enumerate(server.posts, 1) if number % odd == 0][: len(names)])
+
+
+def test_what_a_connection_brought_that_is_over_is_paid_by_the_next_parts(server, reader):
+    reader.open(FROM, server.connect, ADVANCE)
+    server.send(5)
+    settle(server, reader, 5)
+    elsewhere = Place(150.0, "elsewhere")
+    costs = [take(reader, elsewhere, limit=2)[0].cost for _ in range(4)]
+    assert costs == [2 * PRICE, 2 * PRICE, PRICE, 0]
+    assert reader.unpaid == 0
+    assert server.ends == 1, "it is closed, and costs nothing more"
+
+
+def test_a_part_that_is_read_again_after_a_lost_answer_is_paid_twice_rather_than_not(server, reader):
+    reader.open(FROM, server.connect, ADVANCE)
+    server.send(2)
+    settle(server, reader, 2)
+    first, again = take(reader, FROM, limit=2), take(reader, FROM, limit=2)
+    assert first[0].cost == again[0].cost == 2 * PRICE
+    assert first[1] == again[1]
+    assert reader.unpaid == 0
+
+
+@pytest.mark.parametrize("way", ["hurry", "close"])
+def test_nobody_waits_for_a_connection_that_is_never_made_and_it_counts_as_opened(way, server, reader):
+    left, asked, found = threading.Event(), threading.Event(), []
+
+    @contextmanager
+    def never(place):
+        asked.set()
+        assert left.wait(IN_TIME)
+        with server.connect(place) as connection:
+            yield connection
+
+    opening = threading.Thread(target=lambda: found.append(reader.open(FROM, never, ADVANCE)))
+    opening.start()
+    assert asked.wait(IN_TIME)
+    run = reader._run
+    (reader.hurry if way == "hurry" else reader.close)()
+    opening.join(IN_TIME)
+    [reply] = found
+    assert (reply.kind, reply.cost) == (ReplyKind.LOST, ADVANCE)
+    server.posts = ["too late"]
+    left.set()
+    run.thread.join(IN_TIME)
+    assert not run.thread.is_alive(), "a connection that is made too late is closed"
+    assert not run.held

@@ -80,7 +80,7 @@ def server():
 
 @pytest.fixture
 def reader(server):
-    made = StreamReader(server.connect, lambda post: post, lambda: 5.0)
+    made = StreamReader(server.connect, lambda post: (post, post), lambda: 5.0)
     yield made
     made.close()
 
@@ -125,7 +125,7 @@ def test_a_segment_can_be_read_again_until_the_next_one_is_asked_for(server, rea
 def test_after_a_crash_a_segment_is_replayed_to_where_it_ended(server, reader):
     server.post("a", "b")
     first = read(reader, START, 2)
-    other = StreamReader(server.connect, lambda post: post, lambda: 5.0)
+    other = StreamReader(server.connect, lambda post: (post, post), lambda: 5.0)
     server.post("c")
     again = read(other, START, 1, through=first.end)
     other.close()
@@ -208,7 +208,7 @@ def test_an_event_that_is_numbered_lower_than_the_one_before_is_not_lost(server,
 
 
 def test_a_full_reader_stops_reading_and_loses_nothing(server):
-    reader = StreamReader(server.connect, lambda post: post, lambda: 5.0, room=3)
+    reader = StreamReader(server.connect, lambda post: (post, post), lambda: 5.0, room=3)
     server.post(*(f"p{i}" for i in range(40)))
     place, found = START, []
     while len(found) < 40:

@@ -7,7 +7,7 @@ from test_capture_crawl import BEGIN, DAY, NOW, QUERIES, Archive
 
 from socialcrawl.crawls.capture.crawl import Capture
 from socialcrawl.crawls.capture.live import EVERY
-from socialcrawl.crawls.capture.report import merge_spans
+from socialcrawl.crawls.capture.report import merge_spans, subtract_spans
 from socialcrawl.crawls.capture.rules import CaptureRules
 from socialcrawl.crawls.registry import find_kind
 from socialcrawl.crawls.seeds import TRIES
@@ -150,3 +150,16 @@ def test_a_stream_that_cannot_keep_up_says_how_far_it_is_behind(behind, said):
     crawl.absorb([pick], [Outcome(pick.n, pick.node, end + behind, posts=1, mark=str(part))])
     [row] = [text for name, text in find_kind("capture").describe_progress(crawl).rows if name == "stream"]
     assert row.endswith(said)
+
+
+SPANS = st.lists(st.tuples(st.integers(0, 40), st.integers(1, 9)).map(lambda one: (one[0], sum(one))), max_size=6)
+
+
+@given(SPANS, SPANS)
+def test_what_is_left_of_spans_is_what_lies_in_none_of_the_others(spans, known):
+    def list_seconds(given):
+        return {second for begin, end in given for second in range(begin, end)}
+
+    left = subtract_spans(spans, known)
+    assert list_seconds(left) == list_seconds(spans) - list_seconds(known)
+    assert left == merge_spans(left)
