@@ -143,7 +143,7 @@ CAMPAIGNS = TableDefinition(
   (select count(*) from hit h where h.campaign = c.id),
   (select count(distinct o.node) from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
     where o.campaign = c.id and o.node >= 0 and o.missing is null
-    and p.act in ('seed', 'expand', 'recrawl', 'walk', 'import')),
+    and p.act in ('seed', 'expand', 'match', 'recrawl', 'walk', 'import')),
   (select count(*) from request r where r.campaign = c.id and coalesce(r.kind, '') <> 'held'),
   (select coalesce(sum(coalesce(r.cost, r.most)), 0) from request r where r.campaign = c.id) / 100000.0,
   c.settings

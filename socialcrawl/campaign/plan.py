@@ -12,6 +12,7 @@ from socialcrawl.campaign.policies import check_endpoint, load_policy, load_poli
 from socialcrawl.campaign.schedule import Schedule
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.base import CrawlKind
+from socialcrawl.crawls.facts import COLLECT
 from socialcrawl.crawls.registry import kind_of
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import MILLS_PER_DOLLAR
@@ -19,7 +20,7 @@ from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.forecast.quote import bound_requests, bound_total
 from socialcrawl.forecast.shape import CampaignParameters, CampaignProgress
 from socialcrawl.formats.documents import explain_unreadable, read_text
-from socialcrawl.graph.relevance import NOTHING, Topic
+from socialcrawl.graph.relevance import NOTHING, Links, Topic
 from socialcrawl.platforms.base import Platform, Terms
 from socialcrawl.platforms.excluding import ExcludedAccounts
 from socialcrawl.platforms.registry import platform_of
@@ -206,6 +207,7 @@ def make_plan(settings: Settings) -> Plan:
     _complete(table, platform)
     base = settings.source.base_url or table.base_url
     platform.check_settings(settings, base)
+    _check_reading(settings, platform, table)
     _check_encryption(settings, platform, base)
     offered = platform.make_compliance_jobs() is not None or platform.make_stored_look_up(settings) is not None
     if settings.compliance.every is not None and not offered:
@@ -292,6 +294,23 @@ def _read_begun_keywords(settings: Settings) -> Collection[str] | None:
         return read_keywords(settings.database, settings.name)
     except StoreError:
         return None
+
+
+def _check_reading(settings: Settings, platform: Platform, table: Policy) -> None:
+    """Raise SettingsError if accounts cannot be read as the campaign file says."""
+    if settings.source.pages_after_match is None:
+        return
+    if settings.kind != COLLECT.name or not platform.matches:
+        raise SettingsError(
+            f'read = "match" under [source] works on X and with kind = "collect" only, not on {platform.title} with '
+            f'kind = "{settings.kind}": remove it.'
+        )
+    if Links.of(settings.crawl.links).follows:
+        raise SettingsError(
+            'read = "match" under [source] reads posts only, and links = { follows = ... } under [crawl] wants whom '
+            "accounts follow: remove one of the two."
+        )
+    check_endpoint(table, platform.roles.match)
 
 
 def _check_encryption(settings: Settings, platform: Platform, base: str) -> None:

@@ -198,6 +198,8 @@ class Settings(Section):
         plain = CrawlSection().model_dump(mode="json")
         chosen["crawl"] |= {key: values["crawl"][key] for key in later if values["crawl"][key] != plain[key]}
         chosen["source"] = {key: values["source"][key] for key in ("platform", "pages_per_user")}
+        if self.source.read != SourceSection().read:
+            chosen["source"]["read"] = self.source.read
         facts, section = find_kind_facts(self.kind), self.section
         if facts is not DEFAULT:
             chosen["kind"] = values["kind"]

@@ -265,6 +265,9 @@ def demo(
     steps: DemoSteps = None,
     max_money: MaxMoney = None,
     pages_per_user: Pages = 32,
+    read: Annotated[
+        str, typer.Option(help="Read timelines, or search for what matches first.", **offer("timeline|match"))
+    ] = "timeline",
     estimator: DemoEstimator = "hybrid-sum",
     switch_after: SwitchAfter = None,
     refresh_rate: Annotated[int, typer.Option(min=1, help="Accounts picked per batch.")] = 1,

@@ -41,6 +41,8 @@ class Act(StrEnum):
     RESOLVE = "resolve"  # look an account up by its name
     SEED = "seed"  # read an account that the campaign file names
     EXPAND = "expand"  # read the posts of an account for the first time
+    MATCH = "match"  # collect: find the posts of an account that match, by a search for many accounts at once
+    PAGE = "page"  # collect: read the next page of an account that was read; the outcome is that of all its posts
     RECRAWL = "recrawl"  # track: read what is new since the last visit
     PROBE = "probe"  # refresh: test whether an account is still active
     WALK = "walk"  # sample: find whom an account links to
@@ -133,14 +135,20 @@ FAILED = (ReplyKind.BROKEN, ReplyKind.LOST)
 """There is no reply: the server or the network failed."""
 PUT_OFF = (*FAILED, ReplyKind.BACKOFF, ReplyKind.WINDOW, ReplyKind.DAY, ReplyKind.INVALID)
 """These replies say nothing of the node, which is picked again later."""
-STEPS = (Act.EXPAND, Act.RECRAWL, Act.PROBE, Act.WALK, Act.SLICE, Act.LIVE, Act.HYDRATE)
+STEPS = (Act.EXPAND, Act.MATCH, Act.RECRAWL, Act.PROBE, Act.WALK, Act.SLICE, Act.LIVE, Act.HYDRATE)
 """The steps of a campaign, which its budget of steps counts."""
 VISITS = (Act.EXPAND, Act.WALK)
 """The steps that read all posts of an account; others may bring none."""
+FIRST_READS = (Act.EXPAND, Act.MATCH)
+"""The steps that read an account of the frontier."""
 SEARCHES = (Act.SEARCH, Act.SLICE, Act.LIVE, Act.COUNT)
 """Acts whose node is a query."""
 FINDING = (*SEARCHES, Act.INWARD, Act.HYDRATE)
 """Acts that find the authors of posts: their outcomes have no value, and link to these."""
+OWN_PART = "?author"
+"""How an endpoint ends whose request the store answers: the posts of one pick, of a search for several picks."""
+READ_BEFORE = "?before"
+"""How an endpoint ends whose request the store answers: the posts that earlier picks of the account have read."""
 ID_LIST = Node(-(2**31))
 """The node of the ids of posts that were imported into a campaign: no account, and no query."""
 ON_TOPIC, WIDER = 1.0, 0.5  # values of walks: of accounts on the topic, and of those on the wider topic only
@@ -165,12 +173,13 @@ class RequestPart:
     AUTHOR_PROFILES = 4_000_000  # Bluesky: the profiles of these authors, or of those whose posts an account reposted
     POSTS_BY_ID = 6_000_000  # groups of posts that are fetched by their ids: none leads to the next
     AUTHOR_OF_ID = 7_000_000  # Bluesky: the account of a post that is fetched by an address with a handle
+    MATCHED = 8_000_000  # X: pages of a search for the posts of several picks, of which each then has its own part
     STREAM = 5_500_000  # X: parts of a stream, and what opens its connection
     REPEATED_PAGE = 5_000_000  # Bluesky: page 0 of a timeline again, where the first request told of authors only
 
     @classmethod
     def is_authors(cls, part: int) -> bool:
-        """Return whether a request told only who wrote the posts that another one brings."""
+        """Return whether a request told only who wrote the posts that another one brings, or is of several picks."""
         return cls.AUTHORS <= part < cls.AUTHOR_PROFILES or part >= cls.AUTHOR_OF_ID
 
 

@@ -66,6 +66,8 @@ ACTS = {
     "resolve": ("username looked up", "usernames looked up"),
     "seed": ("seed read", "seeds read"),
     "expand": ("account of the frontier read", "accounts of the frontier read"),
+    "match": ("account of the frontier matched by a search", "accounts of the frontier matched by searches"),
+    "page": ("further page of posts read", "further pages of posts read"),
     "recrawl": ("account read again", "accounts read again"),
     "probe": ("account checked", "accounts checked"),
     "walk": ("account visited by walks", "accounts visited by walks"),

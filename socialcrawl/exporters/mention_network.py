@@ -25,8 +25,10 @@ ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 NODES = """
 select a.node, a.platform_id, a.username, o.value, o.occurrences, o.missing, k.n as asked
 from account a join export_account e on e.node = a.node
-left join (select node, max(n) as n from pick where campaign = :campaign and act in ({acts})
-  group by node) k on k.node = a.node
+left join (select p.node as node, max(p.n) as n from pick p where p.campaign = :campaign and p.act in ({acts})
+  and (p.act <> 'page' or exists (
+    select 1 from outcome x where x.campaign = p.campaign and x.n = p.n and x.missing is null))
+  group by p.node) k on k.node = a.node
 left join outcome o on o.campaign = :campaign and o.n = k.n
 {only}order by a.node
 """
@@ -45,7 +47,7 @@ left join (
 """
 ON_TOPIC = EDGES.format(only="where l.alpha > 0\n")  # mentions in matching posts
 AT_ENDS = "where a.node in (select source from ({0}) x union select target from ({0}) y)\n"
-READ, TESTED = "'seed', 'expand', 'walk', 'import'", "'probe'"  # acts that say what is known of a node
+READ, TESTED = "'seed', 'expand', 'match', 'page', 'walk', 'import'", "'probe'"  # acts that say what is known of a node
 # The network of a campaign that refreshes an old dataset.
 OLD_EDGES = """
 select k.node as source, l.node as target, cast(null as integer) as posts, max(l.alpha) as alpha

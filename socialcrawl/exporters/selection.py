@@ -244,7 +244,7 @@ def read_pages(choice: ExportSelection) -> Iterator[list[tuple[Any, list[str], P
 def read_page(choice: ExportSelection, row: Any) -> tuple[list[str], Pairs]:
     """Return the ids of the posts that a request brought and `StoredPage.pairs`; of one held, from where it came."""
     found = row
-    if row.kind == ReplyKind.HELD and row.digest is not None:
+    if row.kind == ReplyKind.HELD and row.nodes is None and row.digest is not None:
         same = select(request.c.post_ids, request.c.nodes).where(
             request.c.digest == row.digest, request.c.id < row.id, request.c.kind.in_(ANSWERED)
         )

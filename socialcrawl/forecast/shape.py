@@ -21,7 +21,7 @@ class EndpointRoles:
     finds the posts that mention a user. "": there is none. `heeds` says that posts come without what their authors say
     in their profiles, which are looked up before where that counts. `latest` says that `probe` may also bring the
     latest post, which is billed. `posts` fetches posts by their ids, `stream` reads the
-    stream of new posts.
+    stream of new posts, `match` finds the posts of many accounts that match.
     """
 
     search: str
@@ -39,6 +39,7 @@ class EndpointRoles:
     heeds: bool = False
     posts: str = ""
     stream: str = ""
+    match: str = ""
 
 
 @dataclass(frozen=True, slots=True)

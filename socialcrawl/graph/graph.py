@@ -185,6 +185,47 @@ class CrawlGraph:
         self._reach(row, rows, value, alpha)
         return row
 
+    def renew(self, node: Node, value: float, targets: NDArray[np.int64], alpha: Weights) -> int:
+        """Return the row of a fetched node, after more was read of it: it has this value now, and these links.
+
+        Links that it had stay, with their weights, where they are not among these.
+
+        Args:
+            node: was fetched before.
+            value: of all that was read of it.
+            targets: whom it links to (distinct).
+            alpha: the weights of these links, shape (len(targets),).
+
+        Raises:
+            ValueError: see `add`.
+        """
+        others = targets != node
+        targets, alpha = targets[others], alpha[others]
+        check(node, value, targets, alpha)
+        row = self.row(node)
+        rows, weights = sum_links(self._discover(targets), alpha)
+        known, before = sum_links(*self._out.of(row))
+        left = ~np.isin(known, rows)
+        both, after = np.concatenate([rows, known[left]]), np.concatenate([weights, before[left]])
+        order = np.argsort(known)
+        at = order[np.searchsorted(known, both, sorter=order).clip(max=max(len(known) - 1, 0))] if len(known) else known
+        old = known[at] == both if len(known) else np.zeros(len(both), bool)
+        had, was = float(self._value[row]), np.zeros((len(both), 3))
+        if len(known):
+            was[old, 0], was[old, 1] = had, before[at[old]]
+            was[:, 2] = was[:, 0] * was[:, 1]
+        sums = np.column_stack([np.full(len(both), value), after, after * value])
+        lines = self._features.take(both, axis=0)
+        lines[:, LINKS] += ~old
+        lines[:, SUMS] += sums - was
+        lines[:, MAXIMA] = np.maximum(lines[:, MAXIMA], sums)
+        self._features[both] = lines
+        self._value[row] = value
+        self._out.put(row, both, after)
+        self._changed.append(both)
+        self._relax(row)
+        return row
+
     def extend(self, more: Additions) -> Rows | None:
         """Add or drop many nodes one after the other, bit for bit as `add` does; return their rows.
 

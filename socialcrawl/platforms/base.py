@@ -125,6 +125,7 @@ class Platform(ABC):
         streams: whether it has a stream of new posts that captures can read.
         look_up: whether named accounts are looked up before they are asked.
         restricts: whether searches of slices of time can be restricted to accounts.
+        matches: whether accounts can be read by a search for those of their posts that match.
         publishing: what its terms let you publish of what was collected, where they restrict that; "" elsewhere.
         advice: what a person can do where the searches find nobody.
         entities: what it finds in texts beside words.
@@ -139,6 +140,7 @@ class Platform(ABC):
     streams: ClassVar[bool] = False
     look_up: ClassVar[bool] = False
     restricts: ClassVar[bool] = False
+    matches: ClassVar[bool] = False
     publishing: ClassVar[str] = ""
     advice: ClassVar[str] = "name seeds (usernames = [...])"
     entities: ClassVar[Entities] = NONE

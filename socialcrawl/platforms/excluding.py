@@ -11,6 +11,8 @@ ACTS = (
     Act.RESOLVE,
     Act.SEED,
     Act.EXPAND,
+    Act.MATCH,
+    Act.PAGE,
     Act.RECRAWL,
     Act.PROBE,
     Act.WALK,

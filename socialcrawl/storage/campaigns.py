@@ -270,9 +270,8 @@ class _CampaignUpdate:
             table_of_epochs.c.campaign == self.campaign, table_of_epochs.c.why.contains("seeds")
         )
         since = self.connection.execute(made).scalar() or 0
-        asked = exists().where(
-            pick.c.campaign == self.campaign, pick.c.n >= since, pick.c.act.in_((Act.SEED, Act.EXPAND, Act.RECRAWL))
-        )
+        read = pick.c.act.in_((Act.SEED, Act.EXPAND, Act.MATCH, Act.RECRAWL))
+        asked = exists().where(pick.c.campaign == self.campaign, pick.c.n >= since, read)
         return bool(self.connection.execute(select(asked)).scalar_one())
 
     def _is_picked(self, node: int) -> bool:

@@ -5,16 +5,23 @@ from dataclasses import replace
 from math import isnan
 
 from socialcrawl.engine.model import (
+    OWN_PART,
+    READ_BEFORE,
     USEFUL,
     AccountRow,
+    Act,
     Answer,
     Grant,
+    Mention,
     Node,
     Outcome,
     Page,
     Pick,
+    PostRow,
     Reply,
+    ReplyKind,
     Request,
+    RequestPart,
     SameAs,
     Who,
     format_time,
@@ -27,6 +34,8 @@ from socialcrawl.storage import answer_packing
 from socialcrawl.storage.ledger.charges import MemoryCharges, compute_bill
 from socialcrawl.storage.nodes import parse_account
 from socialcrawl.storage.queries.judgement import ScoredPicks, collect_scores
+
+AGAIN = (Act.SEED, Act.MATCH, Act.PAGE)  # acts after which a further page may be read
 
 
 class MemoryStore:
@@ -45,6 +54,8 @@ class MemoryStore:
         self._ledger: list[tuple[Grant, Reply | None]] = []
         self._replies: dict[tuple[int, int], Reply] = {}
         self._first: dict[int, dict[str, int]] = {}  # by pick.n, the pages that first had its posts
+        self._pages: dict[int, dict[int, Page]] = {}  # of the open batch, by pick.n and part
+        self._known: dict[Node, dict[int, Page]] = {}  # of the latest pick that read an account
         self._shadows: dict[int, dict[str, float]] = {}  # by pick.n
 
     def enlist(self, usernames: Sequence[str], now: float) -> list[Node]:
@@ -74,6 +85,7 @@ class MemoryStore:
         if isinstance(reply.rows, Page):
             billed = compute_bill(grant, reply, reply.rows, self.tariff, self._charges)
             n, part = grant.request.key
+            self._pages.setdefault(n, {})[part] = reply.rows
             repeats = find_repeats(self._first.setdefault(n, {}), [row.id for row in reply.rows.posts], part)
             reply = replace(reply, rows=self._keep(reply.rows, format_time(reply.at), repeats), cost=billed.cost)
         place = next(i for i in reversed(range(len(self._ledger))) if self._ledger[i][0] is grant)
@@ -83,8 +95,18 @@ class MemoryStore:
         return reply
 
     def held(self, request: Request, now: float) -> Reply | None:
-        """See `protocols.Store.held`: always None, as the laboratory, which lives here, buys nothing."""
-        return None
+        """See `protocols.Store.held`: the laboratory, which lives here, buys nothing twice; only parts are answered."""
+        if not request.endpoint.endswith((OWN_PART, READ_BEFORE)):
+            return None
+        n, part = request.key
+        node = next(pick.node for pick in self._open if pick.n == n)
+        pages = self._pages.get(int(request.params["of"]), {}) if "of" in request.params else self._known.get(node, {})
+        own = _select_posts([page for _, page in sorted(pages.items())], self._accounts.known[node].id)
+        self._pages.setdefault(n, {})[part] = own
+        find_repeats(self._first.setdefault(n, {}), [row.id for row in own.posts], part)
+        reply = Reply(ReplyKind.HELD, now, self._keep(own, format_time(now), frozenset()), limits=[])
+        self._replies[request.key] = reply
+        return reply
 
     def replies(self, batch: Batch) -> Mapping[tuple[int, int], Reply]:
         """See `protocols.Store.replies`."""
@@ -93,8 +115,13 @@ class MemoryStore:
     def finish(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """See `protocols.Store.finish`."""
         self._history.append((_strip_shadows(batch), list(outcomes)))
+        for pick, outcome in zip(batch, outcomes, strict=True):
+            if pick.act in AGAIN and outcome.missing is None:
+                pages = self._pages.get(pick.n, {})
+                self._known[pick.node] = {part: page for part, page in pages.items() if part < RequestPart.MATCHED}
         self._open, self._replies = (), {}
         self._first.clear()
+        self._pages.clear()
 
     def unfinished(self) -> Batch:
         """See `protocols.Store.unfinished`."""
@@ -126,6 +153,20 @@ class MemoryStore:
         return answer_packing.build_answer(
             page, numbers, same, answer_packing.collect_mentions(page, numbers), self.links, repeats=repeats
         )
+
+
+def _select_posts(pages: Sequence[Page], author: str | None) -> Page:
+    """Return the posts of pages that one account wrote, as a page."""
+    rows: list[PostRow] = []
+    hits: list[int] = []
+    mentions: list[Mention] = []
+    for page in pages:
+        own = [place for place, row in enumerate(page.posts) if row.author == author]
+        places = {place: len(rows) + i for i, place in enumerate(own)}
+        rows += [page.posts[place] for place in own]
+        hits += [page.hits[place] for place in own]
+        mentions += [one._replace(post=places[one.post]) for one in page.mentions if one.post in places]
+    return Page(rows, hits, mentions)
 
 
 def _strip_shadows(batch: Batch) -> Batch:

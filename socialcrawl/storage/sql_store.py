@@ -9,6 +9,8 @@ from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.engine.model import (
+    OWN_PART,
+    READ_BEFORE,
     Act,
     Answer,
     Grant,
@@ -24,7 +26,7 @@ from socialcrawl.engine.model import (
 from socialcrawl.engine.positions import Positions
 from socialcrawl.engine.protocols import Batch, History, Ledger
 from socialcrawl.graph.graph import COLUMNS
-from socialcrawl.graph.relevance import Links
+from socialcrawl.graph.relevance import NOTHING, Links
 from socialcrawl.ratelimit.policy import Tariff
 from socialcrawl.storage import answer_packing
 from socialcrawl.storage.answer_reuse import AnswerReuse, SeenPosts, StoredAnswers
@@ -44,6 +46,7 @@ from socialcrawl.storage.queries import row_values, snapshots
 from socialcrawl.storage.queries.history import FinishedBatches, find_gap
 from socialcrawl.storage.queries.snapshots import SampledRow, StandingRow
 from socialcrawl.storage.schema.tables import account, outcome, pick, request
+from socialcrawl.storage.shared_pages import SharedPages
 from socialcrawl.storage.versions import find_topic_starts
 from socialcrawl.storage.wanted_posts import WantedPosts
 from socialcrawl.storage.writes import CampaignWriter
@@ -92,6 +95,7 @@ class SqlStore:
         self._seen = SeenPosts(connection, campaign)
         self._wanted = WantedPosts(connection, campaign, platform)
         self._held = StoredAnswers(connection, self._write, self._nodes, reuse, self._seen) if reuse else None
+        self._shared = SharedPages(connection, self._write, (reuse or NOTHING).hits)
         known = select(account.c.node, account.c.platform_id, account.c.username)
         self._who = Lookup(connection, known.where(match_keys(connection, account.c.node)))
         self._looked = False  # whether it is known if others were imported after the picks of an open batch
@@ -143,6 +147,11 @@ class SqlStore:
 
     def held(self, request: Request, now: float) -> Reply | None:
         """See `protocols.Store.held`."""
+        if request.endpoint.endswith((OWN_PART, READ_BEFORE)):
+            with self._begin_transaction():
+                reply, ids = self._shared.answer(request, now)
+                self._seen.find_repeats(*request.key, ids)
+                return reply
         if self._held is None or self._held.find_hours(request) <= 0:
             return None
         with self._begin_transaction():

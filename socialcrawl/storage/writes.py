@@ -103,10 +103,13 @@ class CampaignWriter:
         headers = orjson.dumps([list(pair) for pair in received.headers]).decode()
         self._response.execute_one((request_id, received.url, headers, zlib.compress(received.body)))
 
-    def write_held(self, asked: Request, reply: Reply) -> None:
-        """Write a request that was answered without being sent."""
+    def write_held(self, asked: Request, reply: Reply, own: answer_packing.StoredPage | None = None) -> None:
+        """Write a request that was answered without being sent; `own` is its page, where no other request has it."""
         grant = Grant(replace(asked, items=0, most=0), "", reply.at)
-        self._told.execute_one((*self._make_row(grant), *_make_settlement(reply), 0, 0, None, None))
+        ids, nodes = None, None
+        if own is not None:
+            ids, nodes = orjson.dumps(own.ids).decode(), answer_packing.pack_nodes(own.pairs, reply.answer)
+        self._told.execute_one((*self._make_row(grant), *_make_settlement(reply), 0, 0, ids, nodes))
 
     def write_page(self, page: Page, numbers: Mapping[Who, int], pairs: answer_packing.Mentioned, now: str) -> None:
         """Write posts, mentions and hits. A post seen before keeps its text, its counts are renewed.

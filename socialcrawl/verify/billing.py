@@ -1,12 +1,12 @@
 """The ledger of a campaign: what each request cost by the price table, and whether its pages belong together."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from socialcrawl.campaign.policies import load_policy, load_policy_file
-from socialcrawl.engine.model import ReplyKind
+from socialcrawl.engine.model import OWN_PART, READ_BEFORE, ReplyKind
 from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.ratelimit.policy import Policy
@@ -70,12 +70,14 @@ class BillingCheck:
         done = 0
         for rows in read_bills(self.connection, self.story.begun.id):
             self.place = f"request {rows[0].id} to {rows[-1].id}"
-            first = self._fetched.find_times([key for row in rows for key in _parse_ids(row)])
+            first = self._fetched.find_times([key for row in rows for key in _list_posts(row)])
             held = {row.digest for row in rows if row.kind == ReplyKind.HELD and row.digest is not None}
             answered = self._answered.find_requests(sorted(held))
             for row in rows:
                 self._budgets.add(row)
-                if row.kind == ReplyKind.HELD:
+                if row.kind == ReplyKind.HELD and row.endpoint.endswith((OWN_PART, READ_BEFORE)):
+                    self._check_part(row, first)
+                elif row.kind == ReplyKind.HELD:
                     self._check_held(row, answered.get(row.digest, row.id))
                 else:
                     self._check_page(row)
@@ -116,6 +118,16 @@ class BillingCheck:
             self.pages.prove()
         else:
             self.pages.differ(f"request {row.id}", "answer that was held", None, "an earlier answer to the question")
+
+    def _check_part(self, row: Any, first: Mapping[str, str]) -> None:
+        """Hold what a pick has of the pages of others: posts that came before."""
+        listed = _list_posts(row)
+        if len(listed) != row.posts and row.n >= self.story.erased:
+            self.pages.differ(f"request {row.id}", "posts", row.posts, len(listed))
+        for key in listed:
+            if (came := first.get(key)) is not None and came > row.arrived_at:
+                self.pages.differ(f"request {row.id}", f"post {key}", row.arrived_at, f"came at {came}")
+        self.pages.prove()
 
     def _check_cost(self, row: Any, fresh: int) -> None:
         """Hold the cost of a request against the prices; `fresh` posts were new to the database with it."""
@@ -170,5 +182,10 @@ def _find_prices(story: CampaignRecord) -> tuple[Policy | None, str | None]:
         return None, str(error)
 
 
+def _list_posts(row: Any) -> Sequence[str]:
+    found: Sequence[str] = json.loads(row.post_ids) if row.post_ids else ()
+    return found
+
+
 def _parse_ids(row: Any) -> Sequence[str]:
-    return json.loads(row.post_ids) if row.post_ids and row.kind != ReplyKind.HELD else ()
+    return _list_posts(row) if row.kind != ReplyKind.HELD else ()

@@ -38,7 +38,8 @@ from socialcrawl.verify.replay import BROUGHT, FORGOTTEN, IMPORTED
 from socialcrawl.verify.stored_posts import PostCheck
 from socialcrawl.verify.story import CampaignRecord
 
-READ = (Act.SEED, Act.EXPAND, Act.RECRAWL, Act.WALK, Act.IMPORT, Act.CAPTURED)  # acts that have an account's posts
+# Acts that have an account's posts.
+READ = (Act.SEED, Act.EXPAND, Act.MATCH, Act.PAGE, Act.RECRAWL, Act.WALK, Act.IMPORT, Act.CAPTURED)
 TOGETHER = (Act.RESOLVE, Act.PROBE)  # acts of which one request serves many picks
 CLEANED = "@forgotten"  # what stands in texts for names that were erased
 NO_PAGE = "look-ups of accounts, whose answers are not kept"

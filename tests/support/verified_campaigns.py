@@ -131,7 +131,22 @@ def sample(place, folder):
         assert lived(sampling(mock.url, place)) > 2
 
 
-MADE = {"collect": collect, "change": change, "track": track, "follow": follow, "refresh": refresh, "sample": sample}
+def match(place, folder):
+    """Accounts are matched by searches, and two pages of some timelines are read: then there are no more accounts."""
+    with serve_in_thread(posts(), missing=SHARE, limit=LIMIT) as mock:
+        source = {"read": "match", "pages_per_user": 2}
+        assert lived(collecting(mock.url, place, source=source, crawl={"steps": 150})) > 2
+
+
+MADE = {
+    "collect": collect,
+    "match": match,
+    "change": change,
+    "track": track,
+    "follow": follow,
+    "refresh": refresh,
+    "sample": sample,
+}
 
 
 @lru_cache

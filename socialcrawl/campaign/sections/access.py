@@ -1,7 +1,7 @@
 """Sections on how a platform is asked: with which tokens, at which address, within which limits."""
 
 import re
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -47,6 +47,10 @@ class TokenSection(Section):
         return self.env if isinstance(self.env, str) else self.env[2]
 
 
+MATCH = "match"
+MOST_PAGES = 32  # of a timeline: X hands out 3,200 posts
+
+
 class SourceSection(Section):
     """Which platform, and how to access it. The token stays in the environment."""
 
@@ -81,8 +85,12 @@ class SourceSection(Section):
     vocabulary: Literal["tweet", "post"] = Field(
         default="tweet", description="tweet (tweet.fields) or post (post.fields)"
     )
-    pages_per_user: Annotated[int, Field(ge=1, le=32)] = Field(
-        default=1, description="pages of 100 posts of a timeline"
+    read: Literal["timeline", "match"] = Field(
+        default="timeline",
+        description="how accounts are read (X, kind collect): by their timelines, or by a search for what matches",
+    )
+    pages_per_user: Annotated[int, Field(ge=1, le=MOST_PAGES)] = Field(
+        default=1, description='pages of 100 posts of a timeline (default with read = "match": 32)'
     )
     reuse_hours: Annotated[float, Field(ge=0, le=8784)] = Field(
         default=24.0, description="responses in the database that are younger are not fetched again"
@@ -94,6 +102,18 @@ class SourceSection(Section):
     deadline: Annotated[float, Field(gt=0, le=86_400)] | None = Field(
         default=None, description="seconds for a whole response, however slowly it arrives (default: 4 times timeout)"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete_pages(cls, given: Any) -> Any:
+        if isinstance(given, dict) and given.get("read") == MATCH:
+            return {"pages_per_user": MOST_PAGES, **given}
+        return given
+
+    @property
+    def pages_after_match(self) -> int | None:
+        """The most pages of a timeline that are read of an account that was matched; None: none is matched."""
+        return self.pages_per_user if self.read == MATCH else None
 
     @model_validator(mode="after")
     def _check_token(self) -> Self:

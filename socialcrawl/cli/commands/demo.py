@@ -244,6 +244,7 @@ def _make_settings(demo: KindDemo) -> Settings:
             "source": {
                 "token_env": token_env,
                 "pages_per_user": wanted.pages_per_user,
+                "read": wanted.read,
                 "vocabulary": wanted.vocabulary,
             },
             "limits": {"k": wanted.limit, "d": wanted.window},

@@ -59,7 +59,7 @@ class CaptureDemo(KindDemo):
     page = "posts per day, their texts"
     query = "select begins_at, ends_at, posts, state from captured_slice order by begins_at limit 9"
     unused = (
-        *("seeds", "seed_count", "steps", "max_money", "pages_per_user"),
+        *("seeds", "seed_count", "steps", "max_money", "pages_per_user", "read"),
         *("estimator", "switch_after", "refresh_rate", "control"),
     )
 

@@ -41,6 +41,7 @@ class DemoOptions:
     database: DatabaseAddress | None
     max_money: float | None = None
     pages_per_user: int = 32
+    read: str = "timeline"
     kind: str = DEFAULT.name
     given: Mapping[str, str] = field(default_factory=dict)
 

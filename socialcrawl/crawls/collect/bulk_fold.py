@@ -6,16 +6,17 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from socialcrawl.crawls.collect.page_queue import PageQueue
 from socialcrawl.crawls.collect.shadow_estimators import EstimatorGroup
 from socialcrawl.crawls.seeds import Seeds
-from socialcrawl.engine.model import SAME_AS, Act, Node, Outcome, Pick, Reason
+from socialcrawl.engine.model import FIRST_READS, SAME_AS, Act, Node, Outcome, Pick, Reason
 from socialcrawl.engine.protocols import Batch, Columnar, Columns, History, skip_known
 from socialcrawl.graph.graph import COLUMNS, CrawlGraph, Rows
 from socialcrawl.graph.links import Additions
 
 CHUNK = 65_536  # picks that are held in memory together
 FEW = 8  # picks that are absorbed as fast one by one
-AT_ONCE = (Act.EXPAND, Act.IMPORT)
+AT_ONCE = (*FIRST_READS, Act.IMPORT)
 
 
 class BulkFold:
@@ -33,6 +34,7 @@ class BulkFold:
     imported: int
     relevance: float
     resting: dict[Node, int]
+    pages: PageQueue | None
 
     def absorb(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """See `protocols.Crawl.absorb`."""
@@ -54,7 +56,7 @@ class BulkFold:
             for batch, outcomes in history:
                 self.absorb(batch, outcomes)
             return
-        for columns in read_columns(history, features=self.company.learns):
+        for columns in read_columns(history, features=self.company.learns, rest=self.pages is not None):
             ends = columns.ends()
             for begin, end, regular in find_stretches(columns):
                 (self._take_all if regular else self._take_each)(columns, ends, begin, end)
@@ -88,12 +90,15 @@ class BulkFold:
 
     def _count(self, columns: Columns, some: slice) -> None:
         """Count steps and relevance of a stretch, and learn from it."""
-        value, step, fetched = columns.value[some], columns.act[some] == Act.EXPAND, columns.missing[some] == ""
+        value, step, fetched = columns.value[some], np.isin(columns.act[some], FIRST_READS), columns.missing[some] == ""
         self.picks = int(columns.n[some][-1]) + 1
         self.taken += int(step.sum())
         self.imported += int((fetched & ~step).sum())
         for node in columns.node[some][~step].tolist():
             self.seeds.bring(Node(node))
+        if self.pages is not None:
+            for node in columns.node[some][step & fetched].tolist():
+                self.pages.note_matched(Node(node))
         # `accumulate` adds one after the other; `sum` would not.
         self.relevance = float(np.add.accumulate(np.concatenate([[self.relevance], value[step]]))[-1])
         if self.company.learns and columns.x is not None and (taught := step & fetched).any():
@@ -131,10 +136,10 @@ class BulkFold:
         return {self.graph.row(node): node for node in due if not self.seeds.retry(node)}
 
 
-def read_columns(history: History, *, features: bool) -> Iterator[Columns]:
-    """Yield all of a history as columns, with or without the features as picked."""
+def read_columns(history: History, *, features: bool, rest: bool = False) -> Iterator[Columns]:
+    """Yield all of a history as columns, with or without the features as picked, and the marks of outcomes."""
     if isinstance(history, Columnar):
-        yield from history.columns(features=features, rest=False)
+        yield from history.columns(features=features, rest=rest)
         return
     held: list[tuple[Batch, Sequence[Outcome]]] = []
     for batch, outcomes in history:
@@ -155,7 +160,7 @@ def find_stretches(columns: Columns) -> Iterator[tuple[int, int, bool]]:
     regular &= ~np.strings.startswith(columns.missing, SAME_AS)
     regular &= (columns.missing != Reason.TEMPORARY) | (columns.act != Act.IMPORT)
     if columns.x is not None:
-        regular &= ~np.isnan(columns.x[:, -1]) | (columns.act != Act.EXPAND) | (columns.missing != "")
+        regular &= ~np.isnan(columns.x[:, -1]) | ~np.isin(columns.act, FIRST_READS) | (columns.missing != "")
     edges = np.flatnonzero(regular[1:] != regular[:-1]) + 1
     bounds = [0, *edges.tolist(), len(regular)]
     for begin, end in pairwise(bounds):
@@ -193,6 +198,7 @@ def _make_columns(held: list[tuple[Batch, Sequence[Outcome]]], *, features: bool
         np.concatenate([outcome.targets for outcome in outcomes]).astype(np.int64),
         np.concatenate([outcome.alpha for outcome in outcomes]).astype(np.float64),
         _stack_features(picks) if features else None,
+        mark=np.array([outcome.mark for outcome in outcomes]),
     )
 
 

@@ -20,12 +20,13 @@ import numpy as np
 
 from socialcrawl.crawls.collect.bulk_fold import BulkFold
 from socialcrawl.crawls.collect.estimators import Estimator
+from socialcrawl.crawls.collect.page_queue import PageQueue
 from socialcrawl.crawls.collect.ranking import Ranking
 from socialcrawl.crawls.collect.shadow_estimators import EstimatorGroup
 from socialcrawl.crawls.collect.strategies import Greedy, Strategy
 from socialcrawl.crawls.node_limit import stop_at_limit
 from socialcrawl.crawls.seeds import TRIES, Seeds
-from socialcrawl.engine.model import Act, Node, Outcome, Pick, Reason, SameAs, Stop, StopKind
+from socialcrawl.engine.model import FIRST_READS, Act, Node, Outcome, Pick, Reason, SameAs, Stop, StopKind
 from socialcrawl.engine.protocols import Batch
 from socialcrawl.graph.graph import CrawlGraph
 
@@ -35,7 +36,9 @@ REST = 20  # picks after which a node that failed for a while is offered again
 class Collect(BulkFold):
     """Algorithm 1 with budget n = `steps`; `width(act)` says how many picks one request can answer.
 
-    `shadows` are estimators that look on, by name: every pick of the frontier tells what they thought of it.
+    `shadows` are estimators that look on, by name: every pick of the frontier tells what they thought of it. With
+    `pages`, accounts are matched by searches, and up to so many pages of their timelines are read where no account in
+    reach is unmatched; None: their timelines are read at once.
     """
 
     def __init__(
@@ -47,12 +50,14 @@ class Collect(BulkFold):
         strategy: Strategy | None = None,
         *,
         shadows: Mapping[str, Estimator] | None = None,
+        pages: int | None = None,
     ) -> None:
         self.seeds, self.estimator, self.steps, self.width = seeds, estimator, steps, width
         self.strategy = strategy or Greedy()
         self.company = EstimatorGroup(estimator, shadows or {})
         self.graph = CrawlGraph()
         self.ranking = Ranking(self.graph, estimator)
+        self.pages = None if pages is None else PageQueue(self.graph, pages)
         self.picks = 0  # all decisions so far: the next pick's n
         self.taken = 0  # those after the seeds: what the budget counts
         self.relevance = 0.0  # sum of beta over the steps after the seeds
@@ -70,15 +75,17 @@ class Collect(BulkFold):
             return tuple(Pick(self.picks + i, node, act) for i, node in enumerate(nodes))
         if not self.seeds.asked and not self.imported and not self.captured:
             return Stop(StopKind.FAILED, self.seeds.explain_empty())
-        left = size if self.steps is None else min(size, self.steps - self.taken)
+        read = Act.EXPAND if self.pages is None else Act.MATCH
+        most = size * self.width(read)
+        left = most if self.steps is None else min(most, self.steps - self.taken)
         if left <= 0:
             return stop_at_limit(self.steps or 0, self.taken)
         if not self.graph.left:
-            return self._pick_late(left) or self._stop_exhausted()
+            return self._pick_pages(size) or self._pick_late(left) or self._stop_exhausted()
         rows, scores = self.strategy.pick(self.ranking, left, self.taken)
         thoughts = self.company.score_shadows(self.graph, rows, self.taken)
         return tuple(
-            Pick(self.picks + i, self.graph.node(row), Act.EXPAND, score, self.graph.features(row), shadows=thought)
+            Pick(self.picks + i, self.graph.node(row), read, score, self.graph.features(row), shadows=thought)
             for i, (row, score, thought) in enumerate(zip(rows.tolist(), scores.tolist(), thoughts, strict=True))
         )
 
@@ -92,6 +99,9 @@ class Collect(BulkFold):
         self.picks = pick.n + 1
         if pick.act == Act.CAPTURED:
             self._note_captured(pick.node, outcome)
+            return
+        if pick.act == Act.PAGE:
+            self._take_page(pick, outcome)
             return
         self.resting.pop(pick.node, None)  # asked before its time, when nothing else was left
         if pick.act in (Act.SEARCH, Act.RESOLVE):
@@ -111,6 +121,20 @@ class Collect(BulkFold):
             self.taken += 1
             self.relevance += outcome.value
         self._grow(pick, outcome)
+
+    def _take_page(self, pick: Pick, outcome: Outcome) -> None:
+        """Learn what an account is worth with a further page: no step, and no lesson."""
+        if self.pages is not None:
+            self.pages.note_page(pick, outcome)
+        if outcome.missing is not None:
+            return
+        more = outcome.value - float(self.graph.value(np.array([self.graph.row(pick.node)]))[0])
+        if pick.node in self.seeds:
+            self.seed_relevance += more
+        else:
+            self.relevance += more
+        row = self.graph.renew(pick.node, outcome.value, outcome.targets, outcome.alpha)
+        self.company.note_fetched(self.graph, row)
 
     def _note_captured(self, node: Node, outcome: Outcome) -> None:
         """Learn what is held of the posts of an account: it stays in the frontier, as they are not all of its posts."""
@@ -139,10 +163,12 @@ class Collect(BulkFold):
 
     def _grow(self, pick: Pick, outcome: Outcome) -> None:
         if outcome.missing is None:
-            teaches = self.company.learns and pick.act == Act.EXPAND
+            teaches = self.company.learns and pick.act in FIRST_READS
             x = (pick.x or self._read_features(pick.node)) if teaches else ()
             row = self.graph.add(pick.node, outcome.value, outcome.targets, outcome.alpha)
             self.company.note_fetched(self.graph, row)
+            if self.pages is not None and pick.act != Act.IMPORT:
+                self.pages.note_matched(pick.node)
             if teaches:
                 self.company.learn(np.array([x]), np.array([outcome.value]))
             return
@@ -169,10 +195,19 @@ class Collect(BulkFold):
             return Stop(StopKind.FAILED, self.seeds.explain_empty())
         return Stop(StopKind.DONE, "the frontier is empty: every account in reach was read")
 
+    def _pick_pages(self, size: int) -> Batch:
+        """Pick further pages of accounts that were matched."""
+        found = [] if self.pages is None else self.pages.choose(size)
+        return tuple(
+            Pick(self.picks + i, self.graph.node(row), Act.PAGE, score, self.graph.features(row), since)
+            for i, (row, score, since) in enumerate(found)
+        )
+
     def _pick_late(self, left: int) -> Batch:
         """Pick nodes that rest before their time, with nothing else to do; seeds among them as seeds."""
         nodes = list(self.resting)[:left]
-        acts = [Act.SEED if node in self.seeds else Act.EXPAND for node in nodes]
+        read = Act.EXPAND if self.pages is None else Act.MATCH
+        acts = [Act.SEED if node in self.seeds else read for node in nodes]
         return tuple(
             Pick(self.picks + i, node, act, 0.0, self.graph.features(self.graph.row(node)))
             for i, (node, act) in enumerate(zip(nodes, acts, strict=True))

@@ -19,7 +19,7 @@ from socialcrawl.crawls.collect.estimators.base import ScoreTerms
 from socialcrawl.crawls.collect.make import choose_policy
 from socialcrawl.crawls.seeds import TRIES
 from socialcrawl.engine.draws import STEERED, assign_arms
-from socialcrawl.engine.model import Act, Node, Pick, Reason, SameAs
+from socialcrawl.engine.model import FIRST_READS, Act, Node, Pick, Reason, SameAs
 from socialcrawl.engine.protocols import NEVER, cut_history
 from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.platforms.facts import DEFAULT
@@ -175,7 +175,7 @@ class _Case:
         self.traces, self.begun, self.user, self.node = traces, begun, user, node
         self.asks = traces.read_visits(begun.id, node)
         self.epochs, self.versions = traces.read_epochs(begun.id), traces.read_versions(begun)
-        made = [ask for ask in self.asks if ask.act == Act.EXPAND and not self._is_retried()]
+        made = [ask for ask in self.asks if ask.act in FIRST_READS and not self._is_retried()]
         self.n = made[-1].n if made else None
         self.before = made[-1].batch if made else NEVER
         self.version = find_version(self.versions, self.before)
@@ -186,7 +186,8 @@ class _Case:
 
     def _find_settings(self, values: dict[str, Any]) -> Settings:
         """Return the settings on which a decision rests, of those that are stored."""
-        source = {key: values["source"][key] for key in ("platform", "vocabulary")}
+        kept = ("platform", "vocabulary", "read", "pages_per_user")
+        source = {key: values["source"][key] for key in kept if key in values["source"]}
         given = {key: values[key] for key in KEPT} | {"source": source}
         # What a file named, and whoever was forgotten, has a slot in the identity.
         given["seeds"] = given["seeds"] | {"file": None, "usernames": []}
@@ -243,11 +244,11 @@ class _Case:
             return "same"
         if last.act == Act.RESOLVE or self._is_retried():
             return "frontier" if self._is_open() else "resting" if self.node in self.crawl.resting else "looked-up"
-        return "asked" if last.act == Act.EXPAND else last.act
+        return "asked" if last.act in (*FIRST_READS, Act.PAGE) else last.act
 
     def _is_retried(self) -> bool:
         """Return whether its last answer was none, so that it is offered again."""
-        tried = [ask.missing for ask in self.asks if ask.act in (Act.SEED, Act.EXPAND)]
+        tried = [ask.missing for ask in self.asks if ask.act in (Act.SEED, *FIRST_READS)]
         away = Reason.TEMPORARY
         return bool(tried) and tried[-1] == away == self.asks[-1].missing and tried.count(away) < TRIES
 
@@ -294,7 +295,7 @@ class _Case:
 
     def _is_as_stored(self, n: int, score: float, features: dict[str, float]) -> bool:
         stored = self.traces.read_pick(self.begun.id, n)
-        return stored == Pick(n, self.node, Act.EXPAND, score, tuple(features.values()))
+        return stored == Pick(n, self.node, stored.act, score, tuple(features.values()))
 
     def _explain_changes(self) -> str:
         """Return what happened to the history after the decision."""

@@ -34,7 +34,8 @@ class CollectKind(CrawlKind):
         """See `CrawlKind.make_crawl`."""
         del mark
         estimator, choice = choose_policy(settings)
-        return Collect(seeds, estimator, settings.crawl.steps, width, choice, shadows=make_shadows(settings))
+        shadows, pages = make_shadows(settings), settings.source.pages_after_match
+        return Collect(seeds, estimator, settings.crawl.steps, width, choice, shadows=shadows, pages=pages)
 
     def check(self, settings: Settings) -> None:
         """See `CrawlKind.check`."""

@@ -34,11 +34,24 @@ def restrict_queries(
     if not only:
         return [f"({query}){rest}" for query in build(longest - 2 - len(rest))] if rest else [*build(longest)]
     queries = build(longest - room)
-    return [
-        f"({query}) ({OR.join(group)})"
-        for query in queries
-        for group in _group([f"{FROM}{name}" for name in only], longest - len(query) - len("() ()"))
-    ]
+    return [join_authors(query, group) for query in queries for group in group_authors([query], only, longest)]
+
+
+def group_authors(queries: Sequence[str], names: Sequence[str], longest: int) -> list[list[str]]:
+    """Return names in groups such that one query can be made of each group and each query of a topic.
+
+    Args:
+        queries: of the topic, each at most half as long as a query may be.
+        names: usernames or ids, each once.
+        longest: characters of a query.
+    """
+    room = longest - max(map(len, queries)) - len("() ()")
+    return [[term.removeprefix(FROM) for term in group] for group in _group([f"{FROM}{name}" for name in names], room)]
+
+
+def join_authors(query: str, names: Sequence[str]) -> str:
+    """Return the query that finds those posts of some accounts that a query finds."""
+    return f"({query}) ({OR.join(f'{FROM}{name}' for name in names)})"
 
 
 def _group(terms: Sequence[str], room: int) -> Iterator[list[str]]:

@@ -68,9 +68,11 @@ class XPlatform(Platform):
         latest=True,
         inward=MENTIONS,
         stream=PART,
+        match=ARCHIVE,
     )
     look_up = True
     restricts = True
+    matches = True
     publishing = (
         "X's terms restrict what you may publish: neither post texts nor profiles, nor aggregate metrics of X's users, "
         "such as how many accounts are active. Allowed are ids (export --format ids; at most 1,500,000 post ids in 30 "
@@ -153,6 +155,12 @@ class XPlatform(Platform):
                 raise SettingsError(
                     f"{name!r} under [accounts] is not a username of X (letters, digits and _), nor a pattern with *."
                 )
+        signed = [one.name for one, _ in self.list_credentials(settings) if one.kind != "app"]
+        if settings.source.pages_after_match is not None and signed:
+            raise SettingsError(
+                'read = "match" under [source] searches X\'s full archive, which takes bearer tokens of an application '
+                f"only, and {signed[0]!r} is a user's: remove it, or remove read."
+            )
         if settings.seeds.lists:
             raise SettingsError("[seeds] lists are Bluesky's: on X name usernames.")
         if settings.source.identifier:
@@ -183,6 +191,9 @@ class XPlatform(Platform):
         slices = terms.slices or BY_DEFAULT
         reach = None if slices.archive else ceil(now - RECENT)
         size = terms.policy.get_endpoint(self.get_slice_endpoint(slices)).page if slices.counted else 0
+        matching = None
+        if settings.source.pages_after_match is not None:
+            matching = terms.topic.build_queries(LONGEST_ARCHIVED // 2), LONGEST_ARCHIVED
         return XSource(
             terms.policy,
             words,
@@ -197,6 +208,7 @@ class XPlatform(Platform):
             count=SliceCounting(words, terms.policy, slices, size, now, reach).count if slices.counted else None,
             ids=terms.ids,
             stream=self._make_stream(terms, words, queries) if slices.live else None,
+            matching=matching,
         )
 
     def _make_stream(self, terms: Terms, words: Vocabulary, queries: Sequence[str]) -> StreamSource:

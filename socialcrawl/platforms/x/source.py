@@ -6,6 +6,8 @@ from dataclasses import replace
 from math import ceil, floor
 
 from socialcrawl.engine.model import (
+    OWN_PART,
+    READ_BEFORE,
     Act,
     Node,
     Outcome,
@@ -27,6 +29,7 @@ from socialcrawl.platforms.look_ups import explain_missing, find_id, list_mentio
 from socialcrawl.platforms.marks import Snowflakes
 from socialcrawl.platforms.node_reading import Reading
 from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan, read_slice
+from socialcrawl.platforms.x.author_queries import MOST_NAMES, group_authors, join_authors
 from socialcrawl.platforms.x.live_source import StreamSource
 from socialcrawl.platforms.x.vocabulary import USER_FIELDS, Vocabulary
 from socialcrawl.ratelimit.policy import Policy
@@ -50,6 +53,8 @@ TOKEN = {TIMELINE: "pagination_token", MENTIONS: "pagination_token", SEARCH: "ne
 SNOWFLAKES = Snowflakes(1_288_834_974_657, 22, 30_000_000_000)  # posts from before November 2010 are counted, to 29.7e9
 AUTHORS = {"expansions": "author_id", "user.fields": USER_FIELDS}  # who wrote the posts, which is billed
 TOGETHER, NOBODY = (Act.RESOLVE, Act.PROBE), Who(None, None)
+EARLIEST = {"start_time": "2006-03-21T00:00:00Z"}  # of a search; without it, X searches the last 30 days
+OPERATORS = ("and", "or")  # usernames that a query cannot name
 CountPosts = Callable[[Pick, str], Generator[Request, Reply, Outcome]]
 
 
@@ -81,6 +86,8 @@ class XSource:
         count: counts the posts of a query in the span of a pick; None: no pick asks for that.
         ids: finds the ids of posts that were imported to be fetched.
         stream: reads the stream; None: no pick asks for that.
+        matching: the queries of the topic with which accounts are matched, and the characters that a query may have;
+            None: accounts are read by their timelines.
     """
 
     def __init__(
@@ -100,15 +107,18 @@ class XSource:
         count: CountPosts | None = None,
         ids: FindIds = find_none,
         stream: StreamSource | None = None,
+        matching: tuple[Sequence[str], int] | None = None,
     ) -> None:
-        self.stream = stream
+        self.stream, self.matching = stream, matching
         self.slices, self.reach, self.count, self.ids = slices, reach, count, ids
         self.span, self.follows, self.follow, self.activity = dict(span or {}), follows, follow, activity
         self.policy, self.words, self.queries = policy, words, tuple(queries)
         self.pages_per_user, self.search_pages = pages_per_user, search_pages
 
     def width(self, act: Act) -> int:
-        """Return 100 for look-ups and probes (users), 1 for everything else."""
+        """Return 100 for look-ups and probes (users), what fits into a query for matches, 1 for everything else."""
+        if self.matching is not None and act in (Act.MATCH, Act.SEED):
+            return MOST_NAMES
         return LOOK_UP if act in TOGETHER else 1
 
     def start_conversations(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
@@ -124,18 +134,89 @@ class XSource:
             Act.HYDRATE: lambda pick, _: self._hydrate(pick),
             Act.LIVE: lambda pick, _: self._read_stream(pick),
             Act.INWARD: self._read_inward,
+            Act.PAGE: self._read_page,
         }
+        matched = self._list_matched(batch)
         pairs = _find_pairs(batch, accounts)
         both = {pick.n for pair in pairs for pick in pair}
+        both |= {pick.n for pick in matched}
         single = [pick for pick in batch if pick.act not in TOGETHER and pick.n not in both]
         made = [alone.get(pick.act, self._read_user)(pick, accounts.get(pick.node, NOBODY)) for pick in single]
         made += [self._read_both(walk, inward, accounts[walk.node]) for walk, inward in pairs]
+        made += self._start_matches(matched, accounts)
         for act, converse in (("resolve", self._look_up), ("probe", self._probe)):
             asked = [pick for pick in batch if pick.act == act]
             for known in (True, False):
                 picks = [pick for pick in asked if bool(accounts[pick.node].id) is known]
                 made += [converse(picks[i : i + LOOK_UP], accounts) for i in range(0, len(picks), LOOK_UP)]
         return made
+
+    def _list_matched(self, batch: Batch) -> list[Pick]:
+        """Return the picks of a batch that are read by a search for what matches."""
+        acts = () if self.matching is None else (Act.MATCH, Act.SEED)
+        return [pick for pick in batch if pick.act in acts]
+
+    def _start_matches(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> list[Conversation]:
+        """Return conversations about as many picks as a query can name."""
+        if self.matching is None:
+            return []
+        queries, longest = self.matching
+        by_name: dict[str, list[Pick]] = {}
+        alone = []
+        for pick in picks:
+            who = accounts[pick.node]
+            if who.id is None:
+                alone.append(self._match_by_name(pick, who))
+            else:
+                by_name.setdefault(_name_author(who), []).append(pick)
+        groups = group_authors(queries, list(by_name), longest)
+        return [*alone, *(self._match([pick for name in group for pick in by_name[name]], group) for group in groups)]
+
+    def _match_by_name(self, pick: Pick, who: Who) -> Conversation:
+        """Match an account whose id is looked up before: posts name their authors by it."""
+        reading = Reading(pick)
+        known = yield from self._find_id(reading, who)
+        if known is None:
+            return {pick.n: reading.make_outcome()}
+        return (yield from self._match([pick], [_name_author(Who(known, who.username))]))
+
+    def _match(self, picks: Sequence[Pick], names: Sequence[str]) -> Conversation:
+        """Search for the posts of accounts that match, to the end; then each pick asks the store for its own."""
+        assert self.matching is not None
+        part, failed = RequestPart.MATCHED, None
+        size = self.policy.get_endpoint(ARCHIVE).page
+        for query in self.matching[0]:
+            asked = {"query": join_authors(query, names), **self.words.fields, **self.words.search}
+            asked |= {**EARLIEST, **self.span}
+            cursor: str | None = None
+            while failed is None:
+                reply = yield self._make_page_request((picks[0].n, part), ARCHIVE, asked, size, cursor)
+                part, cursor = part + 1, reply.cursor
+                if reply.kind not in (ReplyKind.OK, ReplyKind.HELD):
+                    failed = reply
+                elif cursor is None:
+                    break
+        found = {}
+        for pick in picks:
+            if failed is not None:
+                found[pick.n] = Outcome(pick.n, pick.node, failed.at, missing=Reason.TEMPORARY)
+                continue
+            reading = Reading(pick)
+            reading.take((yield Request((pick.n, 1), ARCHIVE + OWN_PART, {"of": str(picks[0].n)})))
+            found[pick.n] = reading.make_outcome()
+        return found
+
+    def _read_page(self, pick: Pick, who: Who) -> Conversation:
+        """Read the next page of a timeline; the mark of the outcome is where the one after it begins, "" at the end."""
+        if who.id is None:
+            raise ValueError("a further page of an account that was not read before")
+        reading = Reading(replace(pick, since=""))
+        reading.take((yield Request((pick.n, 0), TIMELINE + READ_BEFORE, {})))
+        asked = {"id": who.id, **self.words.fields, **self.span}
+        size = self.policy.get_endpoint(TIMELINE).page
+        reply = yield self._make_page_request((pick.n, 1), TIMELINE, asked, size, pick.since or None)
+        reading.take(reply)
+        return {pick.n: replace(reading.make_outcome(), mark=(reply.cursor or "") if reading.missing is None else "")}
 
     def mark(self, at: float) -> str:
         """Return the last snowflake before the millisecond of `at`; "" in the years before snowflakes."""
@@ -357,6 +438,12 @@ def _find_pairs(batch: Batch, accounts: Mapping[Node, Who]) -> list[tuple[Pick, 
     named = [pick for pick in batch if accounts.get(pick.node, NOBODY).username and not accounts[pick.node].id]
     inward = {pick.node: pick for pick in named if pick.act == Act.INWARD}
     return [(pick, inward[pick.node]) for pick in named if pick.act == Act.WALK and pick.node in inward]
+
+
+def _name_author(who: Who) -> str:
+    """Return how a query names the author of posts: by the username, or by the id where that says something else."""
+    name = who.username or ""
+    return name if LEGAL.fullmatch(name) and name.lower() not in OPERATORS else str(who.id)
 
 
 def _is_legal(who: Who) -> bool:

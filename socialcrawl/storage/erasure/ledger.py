@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, Select, exists, func, select
 
-from socialcrawl.engine.model import USEFUL, Answer, ReplyKind
+from socialcrawl.engine.model import USEFUL, Answer, ReplyKind, RequestPart
 from socialcrawl.graph.recount import Recount
 from socialcrawl.platforms.facts import ID_PARAMETERS, NAME_PARAMETERS, POST_PARAMETERS
 from socialcrawl.ratelimit.policy import parse_host
@@ -95,7 +95,7 @@ def scan_ledger(connection: Connection, gone: ErasureTargets) -> LedgerChanges:
     found, hits, linked = LedgerChanges(), MatchCounts(connection, few=few), read_link_weighers(connection)
     origins, last = _read_origins(connection), _find_last_answers(connection)
     for row in _read_rows_of_posts(connection) if few else _read_rows(connection):
-        came = origins.get(row.digest) if row.kind == ReplyKind.HELD else parse_page(row)
+        came = origins.get(row.digest) if _is_copy(row) else parse_page(row)
         if row.kind in USEFUL and last.get((row.campaign, row.n, row.part), row.id) == row.id:
             _add_page(found.read, row, came, gone, hits, linking=linked[row.campaign])
         mine = found.read.get((row.campaign, row.n), PickRecount())
@@ -151,6 +151,11 @@ def _select_rows() -> Select[Any]:
     return select(*(request.c[name] for name in names))
 
 
+def _is_copy(row: Any) -> bool:
+    """Return whether an answer is that of an earlier request, which alone has its posts."""
+    return row.kind == ReplyKind.HELD and row.nodes is None
+
+
 def _read_origins(connection: Connection) -> dict[str, StoredPage]:
     """Return the page that each held answer was made of, by digest: the newest of the platform's own."""
     held = (
@@ -189,6 +194,8 @@ def _add_page(
     linking: LinkWeigher,
 ) -> None:
     """Add a page to what its pick read."""
+    if RequestPart.is_authors(row.part):
+        return
     if not row.posts and not (page is not None and page.follows and linking.links.follows):
         return
     mine = read.setdefault((row.campaign, row.n), PickRecount())
@@ -209,7 +216,7 @@ def _clean_row(
 ) -> tuple[Any, ...] | None:
     """Return the new values of CLEANED for a row; None if it holds nothing that goes."""
     params, digest, cursor = redact_question(row, gone)
-    page = None if came is None or row.kind == ReplyKind.HELD else _clean(came, gone)
+    page = None if came is None or _is_copy(row) else _clean(came, gone)
     answer = _clean_answer(row, came, gone, hits, read, linking=linking)
     post_ids, nodes = row.post_ids, row.nodes
     if came is not None and page is not None:

@@ -27,7 +27,13 @@ from socialcrawl.storage.writes import PICK, CampaignWriter
 
 TOGETHER = 8  # picks of the capture that are looked through together
 SOME = 500  # authors whose posts are counted together
-READ = (Act.SEED, Act.EXPAND, Act.RECRAWL, Act.IMPORT)  # acts after which posts that are held say nothing more
+READ = (
+    Act.SEED,
+    Act.EXPAND,
+    Act.MATCH,
+    Act.RECRAWL,
+    Act.IMPORT,
+)  # acts after which posts that are held say nothing more
 MORE = 2  # times as many posts as were known have to be held, so that an author is brought again
 
 

@@ -22,7 +22,7 @@ from socialcrawl.storage.schema.tables import pick
 from socialcrawl.storage.writes import PICK, CampaignWriter
 
 ACT = "import"
-ASKED = (Act.SEED, Act.EXPAND, Act.RECRAWL, ACT)  # acts after which an account is not asked again
+ASKED = (Act.SEED, Act.EXPAND, Act.MATCH, Act.RECRAWL, ACT)  # acts after which an account is not asked again
 
 
 def write_import_picks(connection: Connection, campaign: int, platform: str, at: float) -> tuple[int, int]:

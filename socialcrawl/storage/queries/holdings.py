@@ -22,13 +22,13 @@ from socialcrawl.storage.schema.tables import account, link, outcome, pick, post
 Ints = NDArray[np.int64]
 Key = TypeVar("Key", int, str)
 
-READ = (Act.SEED, Act.EXPAND, Act.RECRAWL, Act.IMPORT, Act.WALK)  # acts that read an account
+READ = (Act.SEED, Act.EXPAND, Act.MATCH, Act.PAGE, Act.RECRAWL, Act.IMPORT, Act.WALK)  # acts that read an account
 SOME = 10_000  # accounts that are looked up together
 HELD = """
 select o.n, o.node, o.at, o.occurrences, o.posts from outcome o
 join pick p on p.campaign = o.campaign and p.n = o.n
 where o.campaign = :campaign and o.missing is null and o.node >= 0
-  and p.act in ('seed', 'expand', 'recrawl', 'import', 'walk') order by o.n
+  and p.act in ('seed', 'expand', 'match', 'page', 'recrawl', 'import', 'walk') order by o.n
 """
 ALIASES = "select node, missing from outcome where campaign = :campaign and missing like 'same-as:%' order by n"
 
@@ -176,7 +176,8 @@ class _Visited:
         same = (first.c.digest == request.c.digest) & (first.c.id < request.c.id) & first.c.post_ids.is_not(None)
         newest = select(func.max(first.c.id)).where(same).correlate(request).scalar_subquery()
         came = select(origin.c.post_ids).where(origin.c.id == newest).correlate(request).scalar_subquery()
-        ids = case((request.c.kind == literal_column("'held'"), came), else_=request.c.post_ids)
+        held = (request.c.kind == literal_column("'held'")) & request.c.post_ids.is_(None)
+        ids = case((held, came), else_=request.c.post_ids)
         both = (request.c.campaign == pick.c.campaign) & (request.c.n == pick.c.n)
         pages = select(pick.c.node, request.c.posts, ids).join_from(pick, request, both)
         mine = (

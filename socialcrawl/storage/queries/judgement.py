@@ -24,7 +24,7 @@ import orjson
 from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
-from socialcrawl.engine.model import Act, Outcome
+from socialcrawl.engine.model import FIRST_READS, Outcome
 from socialcrawl.engine.protocols import Batch
 from socialcrawl.forecast.intervals import CONFIDENCE, Interval, estimate_mean
 from socialcrawl.storage.versions import find_comparable_start
@@ -143,7 +143,7 @@ def collect_scores(
         (pick.score, *(shadows[pick.n][name] for name in names), outcome.value)
         for batch, outcomes in history
         for pick, outcome in zip(batch, outcomes, strict=True)
-        if pick.act == Act.EXPAND and outcome.missing is None and shadows.get(pick.n, {}).keys() >= set(names)
+        if pick.act in FIRST_READS and outcome.missing is None and shadows.get(pick.n, {}).keys() >= set(names)
     ]
     columns = np.array(scores, np.float64).reshape(-1, 2 + len(names)).T
     return ScoredPicks(("", *names), columns[:-1], columns[-1])
@@ -200,7 +200,7 @@ select p.score, {scores}, o.value
 from shadow s0 cross join outcome o cross join pick p {joined}
 where s0.campaign = :campaign and s0.n >= :since and s0.estimator = :name0
   and o.campaign = :campaign and o.n = s0.n and o.missing is null
-  and p.campaign = :campaign and p.n = s0.n and p.act = 'expand'{where}
+  and p.campaign = :campaign and p.n = s0.n and p.act in ('expand', 'match'){where}
 order by s0.n
 """
 JOINED = "cross join shadow s{0} "

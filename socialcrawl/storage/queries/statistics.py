@@ -58,7 +58,7 @@ FINISHED = """
 select distinct p.node from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
 where p.campaign = :campaign and p.act = 'search' and (coalesce(o.missing, '') <> 'temporary' or exists (
   select 1 from pick later where later.campaign = p.campaign and later.n > p.n
-    and later.act in ('seed', 'expand', 'recrawl')))
+    and later.act in ('seed', 'expand', 'match', 'recrawl')))
 """
 IDENTITY = "select identity from campaign where id = :campaign"
 # Names are looked up, or read, before any account is read that was not named.
@@ -69,7 +69,7 @@ where p.campaign = :campaign and p.act in ('resolve', 'seed') and a.username is 
 SEEDED = "select coalesce(max(first), 0) from epoch where campaign = :campaign and why like '%seeds%'"
 READ_SINCE = """
 select count(*) from (select 1 from pick where campaign = :campaign and n >= :since
-                      and act in ('seed', 'expand', 'recrawl') limit 1) as read
+                      and act in ('seed', 'expand', 'match', 'recrawl') limit 1) as read
 """
 FOUND = """
 select count(distinct l.node) from link l join pick p on p.campaign = l.campaign and p.n = l.n
@@ -101,7 +101,7 @@ RECENT = " and {0}.campaign = :campaign and {0}.n >= :since"
 PAGES = """
 select part % :again as page, count(*), count(cursor), sum(posts), count(*) filter (where part > :again) from request r
 where endpoint like :timeline and kind = 'ok' and part % :again between 1 and 999{recent}
-  and not exists (select 1 from pick p where p.campaign = r.campaign and p.n = r.n and p.act = 'recrawl')
+  and not exists (select 1 from pick p where p.campaign = r.campaign and p.n = r.n and p.act in ('recrawl', 'page'))
   and not exists (select 1 from request later where later.campaign = r.campaign and later.n = r.n
                     and later.part = r.part + :again and later.kind = 'ok')
 group by page order by page
@@ -119,12 +119,12 @@ from request r join ended e on e.campaign = r.campaign and e.n = r.n where r.kin
 ACCOUNTS = """
 select count(*), count(o.missing) filter (where o.missing not like 'same-as:%') from outcome o
 join pick p on p.campaign = o.campaign and p.n = o.n
-where p.act in ('seed', 'expand', 'walk') and coalesce(o.missing, '') <> 'temporary'{recent}
+where p.act in ('seed', 'expand', 'match', 'walk') and coalesce(o.missing, '') <> 'temporary'{recent}
 """
 NAMED = """
 select count(*), count(*) filter (where exists (select 1 from request r
   where r.campaign = p.campaign and r.n = p.n and r.endpoint like :by_name and coalesce(r.kind, '') <> 'held'))
-from pick p join outcome o on o.campaign = p.campaign and o.n = p.n where p.act = 'expand'{recent}
+from pick p join outcome o on o.campaign = p.campaign and o.n = p.n where p.act in ('expand', 'match'){recent}
 """
 SEARCHED = """
 select coalesce(sum(o.posts), 0),

@@ -1,5 +1,7 @@
 """Questions that a report asks of a campaign, in SQL. They read; they change nothing."""
 
+# ruff: noqa: S608  (the texts are our own)
+
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +13,7 @@ from sqlalchemy import Connection, text
 from socialcrawl.engine.model import MILLS_PER_DOLLAR
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.platforms.facts import DEFAULT
+from socialcrawl.storage.queries.further_pages import JOIN_LAST
 from socialcrawl.storage.queries.row_values import join_transaction
 from socialcrawl.storage.queries.topic_counts import TopicCounts, count_on_topic
 
@@ -20,21 +23,25 @@ select best.account, best.id, best.value, best.occurrences, best.posts, best.act
   (select count(*) from post where author = best.node) as stored,
   (select count(*) from post where author = best.node and exists (
     select 1 from hit where hit.campaign = :campaign and hit.post = post.id)) as matching,
-  case when best.act in ('expand', 'walk') then (select count(*) from pick q
-    where q.campaign = :campaign and q.act in ('expand', 'probe', 'walk') and q.n <= best.n) end as step
+  case when best.act in ('expand', 'match', 'walk') then (select count(*) from pick q
+    where q.campaign = :campaign and q.act in ('expand', 'match', 'probe', 'walk') and q.n <= best.n) end as step
 from (
   select coalesce('@' || a.username, a.platform_id) as account, a.platform_id as id,
-    o.n, o.node, o.value, o.occurrences, o.posts, p.act
+    o.n, o.node, coalesce(u.value, o.value) as value, coalesce(u.occurrences, o.occurrences) as occurrences,
+    coalesce(u.posts, o.posts) as posts, p.act
   from outcome o join pick p on p.campaign = o.campaign and p.n = o.n join account a on a.node = o.node
-  where o.campaign = :campaign and o.value > 0 and p.act in ({acts}) and not (p.act = 'walk' and o.value < 1)
-  order by o.value desc, o.n limit :most) best
+  {last}
+  where o.campaign = :campaign and coalesce(u.value, o.value) > 0 and p.act in ({acts})
+    and not (p.act = 'walk' and o.value < 1)
+  order by 5 desc, o.n limit :most) best
 order by best.value desc, best.n
 """
-SEEDS, DISCOVERED = "'seed', 'import'", "'expand', 'walk'"  # acts by which an account was read
-VALUES = """
-select case when p.act = 'walk' and o.value < 1 then 0.0 else o.value end, p.act <> 'seed'
+SEEDS, DISCOVERED = "'seed', 'import'", "'expand', 'match', 'walk'"  # acts by which an account was read
+VALUES = f"""
+select case when p.act = 'walk' and o.value < 1 then 0.0 else coalesce(u.value, o.value) end, p.act <> 'seed'
 from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
-where o.campaign = :campaign and p.act in ('seed', 'expand', 'probe', 'walk') order by o.n
+{JOIN_LAST}
+where o.campaign = :campaign and p.act in ('seed', 'expand', 'match', 'probe', 'walk') order by o.n
 """
 REQUESTS = """
 select endpoint, coalesce(kind, 'lost') as kind, coalesce(status, 0) as status, count(*) as requests
@@ -51,14 +58,16 @@ KNOWN = """
 select count(*) from (
   select node from outcome where campaign = :campaign and node >= 0
   union select node from link where campaign = :campaign and n in
-    (select n from pick where campaign = :campaign and act in ('seed', 'expand', 'walk', 'import'))) as known
+    (select n from pick where campaign = :campaign
+     and act in ('seed', 'expand', 'match', 'page', 'walk', 'import'))) as known
 """
-# Rules of robots.txt and profiles looked up for opt-outs are read again and again: they are no answers reused.
+# Rules of robots.txt and profiles looked up for opt-outs are read again and again: they are no answers reused, and
+# neither are the posts of one account of a search for many.
 TOTALS = """
 select count(*) filter (where coalesce(kind, '') <> 'held'),
   coalesce(sum(posts) filter (where coalesce(kind, '') <> 'held'), 0), coalesce(sum(coalesce(cost, most)), 0),
   min(sent_at), max(arrived_at), count(*) filter (where kind = 'held'
-    and endpoint not like '%/robots.txt' and endpoint not like '%.getProfiles')
+    and endpoint not like '%/robots.txt' and endpoint not like '%.getProfiles' and endpoint not like '%?%')
 from request where campaign = :campaign
 """
 # A request without a reply counts as spent, on the day on which it was sent.
@@ -71,7 +80,7 @@ CAPTURED = """
 select count(*), coalesce(sum(was_read), 0) from (
   select p.node, max(case when p.act <> 'captured' and o.missing is null then 1 else 0 end) as was_read
   from pick p join outcome o on o.campaign = p.campaign and o.n = p.n
-  where p.campaign = :campaign and p.act in ('captured', 'seed', 'expand', 'recrawl', 'import')
+  where p.campaign = :campaign and p.act in ('captured', 'seed', 'expand', 'match', 'recrawl', 'import')
   group by p.node
   having max(case when p.act = 'captured' and coalesce(o.missing, '') <> 'forgotten' then 1 else 0 end) = 1) as brought
 """
@@ -208,8 +217,8 @@ def summarize_campaign(connection: Connection, name: str | None = None, most: in
             base_url=source.get("base_url") or "",
             invented=source.get("token_env") == INVENTED_TOKEN_ENV,
             own_prices=bool(source.get("policy")),
-            top_seeds=_read_dicts(connection, TOP.format(acts=SEEDS), number, most=most),
-            discovered=_read_dicts(connection, TOP.format(acts=DISCOVERED), number, most=most),
+            top_seeds=_read_dicts(connection, TOP.format(acts=SEEDS, last=JOIN_LAST), number, most=most),
+            discovered=_read_dicts(connection, TOP.format(acts=DISCOVERED, last=JOIN_LAST), number, most=most),
             seeds=np.array([value for value, step in values if not step], np.float64),
             steps=np.array([value for value, step in values if step], np.float64),
             requests=_read_dicts(connection, REQUESTS, number),

@@ -1,16 +1,22 @@
 """The mentions between the most relevant accounts of a campaign, in SQL."""
 
+# ruff: noqa: S608  (the texts are our own)
+
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, text
 
-NODES = """
-select o.n, o.node, coalesce('@' || a.username, a.platform_id) as name, a.platform_id as id, o.value, p.act
+from socialcrawl.storage.queries.further_pages import JOIN_LAST
+
+NODES = f"""
+select coalesce(u.n, o.n) as n, o.node, coalesce('@' || a.username, a.platform_id) as name, a.platform_id as id,
+  coalesce(u.value, o.value) as value, p.act
 from outcome o join pick p on p.campaign = o.campaign and p.n = o.n join account a on a.node = o.node
-where o.campaign = :campaign and o.value > 0 and p.act in ('seed', 'expand', 'walk', 'import')
-  and not (p.act = 'walk' and o.value < 1)
-order by o.value desc, o.n limit :most
+{JOIN_LAST}
+where o.campaign = :campaign and coalesce(u.value, o.value) > 0
+  and p.act in ('seed', 'expand', 'match', 'walk', 'import') and not (p.act = 'walk' and o.value < 1)
+order by 5 desc, o.n limit :most
 """
 EDGES = """
 select o.node, l.node, max(l.alpha) from link l join outcome o on o.campaign = l.campaign and o.n = l.n

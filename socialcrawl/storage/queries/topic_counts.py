@@ -14,7 +14,7 @@ DAYS = """
 select substr(p.created_at, 1, 10) as day, count(*), count(case when p.author in (
     select o.node from outcome o join pick k on k.campaign = o.campaign and k.n = o.n
     where o.campaign = :campaign and o.missing is null and o.node >= 0
-      and k.act in ('seed', 'expand', 'recrawl', 'walk', 'import')) then 1 end), count(p.repost_of)
+      and k.act in ('seed', 'expand', 'match', 'page', 'recrawl', 'walk', 'import')) then 1 end), count(p.repost_of)
 from hit h join post p on p.id = h.post where h.campaign = :campaign group by 1 order by 1
 """
 AUTHORS = """
@@ -23,10 +23,10 @@ select count(*), count(case when was_read = 1 then 1 end), count(case when was_r
   select p.author, count(*) as posts, case when exists (
       select 1 from outcome o join pick k on k.campaign = o.campaign and k.n = o.n
       where o.campaign = :campaign and o.node = p.author and o.missing is null
-        and k.act in ('seed', 'expand', 'recrawl', 'walk', 'import')) then 1 else 0 end as was_read
+        and k.act in ('seed', 'expand', 'match', 'page', 'recrawl', 'walk', 'import')) then 1 else 0 end as was_read
   from hit h join post p on p.id = h.post where h.campaign = :campaign group by p.author) a
 left join (select distinct node from link where campaign = :campaign and n in
-  (select n from pick where campaign = :campaign and act in ('seed', 'expand', 'walk', 'import'))) m
+  (select n from pick where campaign = :campaign and act in ('seed', 'expand', 'match', 'page', 'walk', 'import'))) m
   on m.node = a.author
 """
 # An account on the wider topic only is worth less than 1 in a walk.
@@ -35,7 +35,7 @@ select case when p.act in ('seed', 'import') then 0 else 1 end as discovered, co
   count(distinct case when o.value > 0 and not (p.act = 'walk' and o.value < 1) then o.node end)
 from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
 where o.campaign = :campaign and o.missing is null and o.node >= 0
-  and p.act in ('seed', 'expand', 'recrawl', 'walk', 'import') group by 1
+  and p.act in ('seed', 'expand', 'match', 'page', 'recrawl', 'walk', 'import') group by 1
 """
 
 TEXTS = """

@@ -59,7 +59,7 @@ where l.campaign = :campaign and l.node = :node and l.n < :before and o.node <> 
 STEPS = """
 select p.n, p.node, coalesce(o.value, 0), coalesce(o.missing, case when o.n is null then 'open' else '' end)
 from pick p left join outcome o on o.campaign = p.campaign and o.n = p.n
-where p.campaign = :campaign and p.act = 'expand' order by p.n
+where p.campaign = :campaign and p.act in ('expand', 'match') order by p.n
 """
 SPAN = "select min(at), max(at) from outcome where campaign = :campaign and at > '1971'"
 ALIASES = "select node, n from outcome where campaign = :campaign and missing = :meant order by n"

@@ -72,7 +72,7 @@ from campaign_progress where step is not null group by campaign, step / 100 orde
 from pick p
 join outcome o on o.campaign = p.campaign and o.n = p.n
 join campaign c on c.id = p.campaign
-where p.act = 'expand' and o.missing is null group by c.name order by c.name""",
+where p.act in ('expand', 'match') and o.missing is null group by c.name order by c.name""",
     ),
     Question(
         "cost_by_day",

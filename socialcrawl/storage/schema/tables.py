@@ -31,7 +31,10 @@ metadata = MetaData(
 
 Count = Integer().with_variant(BigInteger(), "postgresql")  # SQLite's integers have 64 bits as they are
 Short = String(16).with_variant(Text(), "postgresql")  # PostgreSQL would refuse a longer one
-ACTS = "search, resolve, seed, expand, recrawl, probe, walk, inward, slice, live, count, hydrate, import or captured"
+ACTS = (
+    "search, resolve, seed, expand, match, page, recrawl, probe, walk, inward, slice, live, count, hydrate, import or "
+    "captured"
+)
 
 campaign = Table(
     "campaign",

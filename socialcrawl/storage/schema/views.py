@@ -5,9 +5,12 @@ newest text; migrations hold what they made (`migrations/versions`), and a test 
 Numbers of the graph follow Gouriten et al., section 5.2; where two rows have the same, the earlier pick comes first.
 """
 
+# ruff: noqa: S608  (the texts are our own)
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from socialcrawl.storage.queries.further_pages import JOIN_LAST, LAST_PAGE
 from socialcrawl.storage.schema.tables import ACTS
 
 CAMPAIGN = "name of the campaign"
@@ -39,23 +42,25 @@ TOP_ACCOUNT = ViewDefinition(
         "relevance": "beta = 1 + ln(occurrences); in a sample 1: on topic",
         "occurrences": "occurrences of the topic in the posts read",
         "posts": "posts read",
-        "act": "seed, expand, walk or import: how the account came to be read",
+        "act": "seed, expand, match, walk or import: how the account came to be read",
         "step": "how many accounts were read after the seeds, including this one; NULL for seeds and imports",
         "n": "number of the decision to read it, pick.n",
         "read_at": "when its last page arrived",
         "followers": "followers, where the profile is known",
         "node": "account.node",
     },
-    """select c.name, row_number() over (partition by o.campaign order by o.value desc, o.n),
-  coalesce(a.username, a.platform_id), a.name, o.value, o.occurrences, o.posts, p.act, p.step, o.n, o.at, a.followers,
-  o.node
+    f"""select c.name, row_number() over (partition by o.campaign order by coalesce(u.value, o.value) desc, o.n),
+  coalesce(a.username, a.platform_id), a.name, coalesce(u.value, o.value), coalesce(u.occurrences, o.occurrences),
+  coalesce(u.posts, o.posts), p.act, p.step, o.n, coalesce(u.at, o.at), a.followers, o.node
 from outcome o
-join (select campaign, n, act, case when act in ('expand', 'walk')
+join (select campaign, n, act, case when act in ('expand', 'match', 'walk')
         then row_number() over (partition by campaign, act order by n) end as step from pick) p
   on p.campaign = o.campaign and p.n = o.n
 join campaign c on c.id = o.campaign
 join account a on a.node = o.node
-where o.value > 0 and p.act in ('seed', 'expand', 'walk', 'import') and not (p.act = 'walk' and o.value < 1)""",
+{JOIN_LAST}
+where coalesce(u.value, o.value) > 0 and p.act in ('seed', 'expand', 'match', 'walk', 'import')
+  and not (p.act = 'walk' and o.value < 1)""",
 )
 
 TOPIC_POST = ViewDefinition(
@@ -103,7 +108,7 @@ MENTION_NETWORK = ViewDefinition(
         "source_node": "account.node of the source",
         "target_node": "account.node of the target",
     },
-    """select c.name, coalesce(s.username, s.platform_id), coalesce(t.username, t.platform_id), coalesce(m.posts, 0),
+    f"""select c.name, coalesce(s.username, s.platform_id), coalesce(t.username, t.platform_id), coalesce(m.posts, 0),
   e.alpha, m.first_at, m.last_at, e.n, e.source, e.target
 from (select l.campaign as campaign, l.n as n, l.alpha as alpha,
         case when p.act = 'inward' then l.node else o.node end as source,
@@ -111,8 +116,9 @@ from (select l.campaign as campaign, l.n as n, l.alpha as alpha,
       from outcome o
       join pick p on p.campaign = o.campaign and p.n = o.n
       join link l on l.campaign = o.campaign and l.n = o.n
-      where p.act in ('seed', 'expand', 'recrawl', 'walk', 'inward', 'import') and o.missing is null
-        and l.node <> o.node) e
+      left join {LAST_PAGE} g on g.campaign = o.campaign and g.node = o.node
+      where p.act in ('seed', 'expand', 'match', 'page', 'recrawl', 'walk', 'inward', 'import') and o.missing is null
+        and l.node <> o.node and o.n >= coalesce(g.n, 0)) e
 join campaign c on c.id = e.campaign
 join account s on s.node = e.source
 join account t on t.node = e.target
@@ -132,7 +138,8 @@ CAMPAIGN_PROGRESS = ViewDefinition(
         "finished_at": "when its last page arrived; NULL while it is open",
         "missing": "why nothing was found, if so; see outcome.missing",
         "step": "accounts read after the seeds, including this one; NULL for everything but steps",
-        "value": "relevance found by this decision (1: active, on topic; 0.5: wider topic only); NULL while it is open",
+        "value": "relevance found by this decision (1: active, on topic; 0.5: wider topic only; of page: all of the "
+        "account so far); NULL while it is open",
         "relevance": "relevance found by all steps so far (seeds and imports are no steps)",
         "seed_relevance": "relevance of the seeds and imports so far",
         "requests": "requests sent so far, those without an answer included",
@@ -140,11 +147,13 @@ CAMPAIGN_PROGRESS = ViewDefinition(
         "node": "account.node; negative: a query",
     },
     """select c.name, p.n, p.act, coalesce(a.username, a.platform_id), o.at, o.missing,
-  case when p.act in ('expand', 'probe', 'walk')
-    then count(case when p.act in ('expand', 'probe', 'walk') then 1 end) over w end, o.value,
+  case when p.act in ('expand', 'match', 'probe', 'walk')
+    then count(case when p.act in ('expand', 'match', 'probe', 'walk') then 1 end) over w end, o.value,
   sum(case when p.act = 'walk' and o.value < 1 then 0.0
-    when p.act in ('expand', 'probe', 'walk') then coalesce(o.value, 0.0) else 0.0 end) over w,
-  sum(case when p.act in ('seed', 'import') then coalesce(o.value, 0.0) else 0.0 end) over w,
+    when p.act in ('expand', 'match', 'probe', 'walk') then coalesce(o.value, 0.0)
+    when d.act in ('expand', 'match') then d.more else 0.0 end) over w,
+  sum(case when p.act in ('seed', 'import') then coalesce(o.value, 0.0)
+    when d.act in ('seed', 'import') then d.more else 0.0 end) over w,
   cast(coalesce(sum(r.requests) over w, 0) as bigint),
   cast(coalesce(sum(r.cost) over w, 0) as double precision) / 100000, p.node
 from pick p
@@ -153,6 +162,13 @@ left join outcome o on o.campaign = p.campaign and o.n = p.n
 left join account a on a.node = p.node
 left join (select campaign, n, count(*) as requests, sum(coalesce(cost, most)) as cost from request
            where coalesce(kind, '') <> 'held' group by campaign, n) r on r.campaign = p.campaign and r.n = p.n
+left join (select o.campaign as campaign, o.n as n, q.act as page,
+             first_value(q.act) over (partition by o.campaign, o.node order by o.n) as act,
+             o.value - coalesce(lag(o.value) over (partition by o.campaign, o.node order by o.n), 0.0) as more
+           from outcome o join pick q on q.campaign = o.campaign and q.n = o.n
+           where q.act in ('seed', 'expand', 'match', 'page', 'import') and o.missing is null
+             and o.campaign in (select campaign from pick where act = 'page')) d
+  on d.campaign = p.campaign and d.n = p.n and d.page = 'page'
 window w as (partition by p.campaign order by p.n)""",
 )
 
@@ -199,11 +215,11 @@ FRONTIER_NOW = ViewDefinition(
         "failures": "attempts that failed for a while; it rests for 20 decisions after each, and is skipped after 3",
         "node": "account.node",
     },
-    """with alias as (
+    f"""with alias as (
   select o.campaign as campaign, o.node as node,
     case when substr(o.missing, 1, 8) = 'same-as:' then cast(substr(o.missing, 9) as bigint) end as meant
   from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
-  where substr(o.missing, 1, 8) = 'same-as:' and p.act in ('seed', 'expand', 'walk', 'probe', 'import')
+  where substr(o.missing, 1, 8) = 'same-as:' and p.act in ('seed', 'expand', 'match', 'walk', 'probe', 'import')
 ), held as (
   select o.campaign as campaign, o.node as node, o.value as value,
     min(o.n) over (partition by o.campaign, o.node) as first_n,
@@ -215,7 +231,9 @@ FRONTIER_NOW = ViewDefinition(
   from outcome o
   join pick p on p.campaign = o.campaign and p.n = o.n
   join link l on l.campaign = o.campaign and l.n = o.n
-  where p.act in ('seed', 'expand', 'recrawl', 'walk', 'import') and o.missing is null and l.node <> o.node
+  left join {LAST_PAGE} g on g.campaign = o.campaign and g.node = o.node
+  where p.act in ('seed', 'expand', 'match', 'page', 'recrawl', 'walk', 'import') and o.missing is null
+    and l.node <> o.node and o.n >= coalesce(g.n, 0)
   union all
   select campaign, node, value, value, first_n from held where latest = 1
 ), reached as (
@@ -227,7 +245,7 @@ FRONTIER_NOW = ViewDefinition(
 ), failed as (
   select o.campaign as campaign, o.node as node, count(*) as failures
   from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
-  where o.missing = 'temporary' and p.act in ('expand', 'walk', 'probe') group by o.campaign, o.node
+  where o.missing = 'temporary' and p.act in ('expand', 'match', 'walk', 'probe') group by o.campaign, o.node
 )
 select c.name, coalesce(a.username, a.platform_id), r.links, r.n_sum, r.n_max, r.e_sum, r.e_max, r.ne_sum, r.ne_max,
   r.first_n, coalesce(f.failures, 0), r.node
@@ -238,7 +256,7 @@ left join failed f on f.campaign = r.campaign and f.node = r.node
 where a.forgotten_at is null and coalesce(f.failures, 0) < 3 and not exists (
   select 1 from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
   where o.node = r.node and o.campaign = r.campaign and (p.act in ('seed', 'import')
-    or (p.act in ('expand', 'walk', 'probe') and coalesce(o.missing, '') <> 'temporary')))""",
+    or (p.act in ('expand', 'match', 'walk', 'probe') and coalesce(o.missing, '') <> 'temporary')))""",
 )
 
 COVERAGE_GAP = ViewDefinition(
@@ -264,7 +282,8 @@ from (
       and not exists (select 1 from outcome r join pick p on p.campaign = r.campaign and p.n = r.n
         where r.node = o.node and r.campaign = o.campaign and r.missing is null
           and (q.act not in ('slice', 'hydrate') or p.since = q.since)
-          and p.act in ('search', 'seed', 'expand', 'recrawl', 'probe', 'walk', 'slice', 'hydrate', 'import'))) m
+          and p.act in ('search', 'seed', 'expand', 'match', 'recrawl', 'probe', 'walk', 'slice', 'hydrate', 'import')
+        )) m
   where m.latest = 1
   union all
   select q.campaign, case when p.act = 'search' then 'search' else 'timeline' end, 'more pages', q.n
@@ -274,7 +293,8 @@ from (
   join pick p on p.campaign = q.campaign and p.n = q.n
   join outcome o on o.campaign = q.campaign and o.n = q.n
   where q.kind in ('ok', 'held') and q.cursor is not null and o.missing is null
-    and p.act in ('search', 'seed', 'expand', 'recrawl', 'walk')
+    and (p.act in ('search', 'seed', 'expand', 'recrawl', 'walk') or (p.act = 'page' and not exists (
+      select 1 from pick f where f.campaign = p.campaign and f.node = p.node and f.act = 'page' and f.n > p.n)))
   union all
   select campaign, 'request', 'lost', n from request where coalesce(kind, 'lost') = 'lost') g
 join campaign c on c.id = g.campaign

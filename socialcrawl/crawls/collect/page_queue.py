@@ -1,0 +1,69 @@
+"""Which account's timeline is read further, where accounts are matched by a search first. Pure.
+
+A search for the posts that match shows no links of the others: they come from timelines. The next page is that of the
+account with the highest (value + NEARNESS ln(1 + in-links)) / (1 + pages read), which
+did best of several rules in a prototype: who wrote about the topic links to others who do, and many are linked to by
+all.
+"""
+
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.engine.model import Node, Outcome, Pick
+from socialcrawl.graph.graph import CrawlGraph
+from socialcrawl.graph.links import grow_array
+
+NEARNESS = 0.3
+TRIES = 3  # times that a page may fail before its account is read no further
+
+
+class PageQueue:
+    """The accounts that were matched, and how far their timelines are read.
+
+    Args:
+        graph: has their values and in-links.
+        most: pages of a timeline that are read at most.
+    """
+
+    def __init__(self, graph: CrawlGraph, most: int) -> None:
+        self.graph, self.most = graph, most
+        self._place: dict[Node, int] = {}
+        self._rows: NDArray[np.int64] = np.empty(64, np.int64)
+        self._pages = np.zeros(64)  # read of each; inf: it has no more
+        self._marks: dict[Node, str] = {}  # where the next page begins
+        self._failures: dict[Node, int] = {}
+
+    def note_matched(self, node: Node) -> None:
+        """Take an account that was matched."""
+        if node in self._place:
+            return
+        place = self._place[node] = len(self._place)
+        if place >= len(self._rows):
+            self._rows, self._pages = grow_array(self._rows, place + 1), grow_array(self._pages, place + 1)
+        self._rows[place], self._pages[place] = self.graph.row(node), 0.0
+
+    def note_page(self, pick: Pick, outcome: Outcome) -> None:
+        """Take what came of a page."""
+        self.note_matched(pick.node)
+        place = self._place[pick.node]
+        if outcome.missing is not None:
+            self._failures[pick.node] = self._failures.get(pick.node, 0) + 1
+            if self._failures[pick.node] >= TRIES:
+                self._pages[place] = inf
+            return
+        self._failures.pop(pick.node, None)
+        self._marks[pick.node] = outcome.mark
+        self._pages[place] = self._pages[place] + 1.0 if outcome.mark else inf
+
+    def choose(self, size: int) -> list[tuple[int, float, str]]:
+        """Return the accounts whose next pages are read, each as its row, its score and where the page begins."""
+        count = len(self._place)
+        rows, pages = self._rows[:count], self._pages[:count]
+        places = np.flatnonzero(pages < self.most)
+        links = self.graph.column("links", rows[places])
+        scores = (self.graph.value(rows[places]) + NEARNESS * np.log1p(links)) / (1.0 + pages[places])
+        best = np.argsort(-scores, kind="stable")[:size]
+        found = [(int(rows[places[one]]), float(scores[one])) for one in best]
+        return [(row, score, self._marks.get(self.graph.node(row), "")) for row, score in found]

@@ -1,0 +1,81 @@
+"""What a pick has of pages that other picks were sent: its part of a search, and what was read of its account before.
+
+A search for the posts of many accounts is one request. Each of its picks then asks for its own part; and a pick that
+reads a further page asks for the posts that are known. Both are answered here, and stored as pages of the pick that
+asks: whatever adds up the pages of a pick need not know that other requests brought them.
+"""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, func, select
+
+from socialcrawl.engine.model import OWN_PART, Node, Reply, ReplyKind, Request, RequestPart
+from socialcrawl.graph.recount import Recount
+from socialcrawl.graph.relevance import Hits
+from socialcrawl.storage.answer_packing import StoredPage
+from socialcrawl.storage.database.bulk import Lookup, match_keys
+from socialcrawl.storage.queries.topic_posts import Matches
+from socialcrawl.storage.reread import PickReadings
+from socialcrawl.storage.schema.tables import outcome, pick, post
+from socialcrawl.storage.writes import CampaignWriter
+
+
+class SharedPages:
+    """The pages that picks of one campaign share. Called inside a transaction.
+
+    Args:
+        connection: the database.
+        writes: those of the campaign.
+        hits: the occurrences of the topic in a post.
+    """
+
+    def __init__(self, connection: Connection, writes: CampaignWriter, hits: Hits) -> None:
+        self._connection, self._write, self._hits = connection, writes, hits
+        self._matches = Matches(connection, writes.campaign)
+        self._readings: PickReadings | None = None
+        written = select(post.c.id, post.c.author).where(match_keys(connection, post.c.id))
+        self._authors = Lookup(connection, written)
+
+    def answer(self, asked: Request, now: float) -> tuple[Reply, Sequence[str]]:
+        """Return the posts of the account of a pick, and their ids; the request is stored as answered.
+
+        Args:
+            asked: the request of the pick: `of` is the number of the pick that was sent the pages. Without it they are
+                those of the latest pick that read the account.
+            now: Unix seconds.
+        """
+        if self._readings is None:
+            self._readings = PickReadings(self._connection, self._write.campaign, self._hits)
+        n = asked.key[0]
+        mine = (pick.c.campaign == self._write.campaign) & (pick.c.n == n)
+        node = Node(self._connection.execute(select(pick.c.node).where(mine)).scalar_one())
+        shared = asked.endpoint.endswith(OWN_PART)
+        of = int(asked.params["of"]) if shared else self._find_latest(node, n)
+        rows = [] if of is None else self._readings.read_pages(of, of)
+        latest = {row.part: page for row, page in rows if (row.part >= RequestPart.MATCHED) == shared}
+        own = self._select_posts([page for _, page in sorted(latest.items()) if page is not None], node)
+        count = Recount()
+        self._readings.linking.add(count, own, self._matches.find_counts(own.ids))
+        reply = Reply(ReplyKind.HELD, now, count.make_answer(), limits=[])
+        self._write.write_held(asked, reply, own)
+        return reply, own.ids
+
+    def _find_latest(self, node: Node, n: int) -> int | None:
+        """Return the number of the latest pick before `n` that read an account."""
+        mine = (outcome.c.campaign == self._write.campaign) & (outcome.c.node == node)
+        query = select(func.max(outcome.c.n)).where(mine, outcome.c.n < n, outcome.c.missing.is_(None))
+        found: int | None = self._connection.execute(query.where(outcome.c.posts > 0)).scalar_one()
+        return found
+
+    def _select_posts(self, pages: Sequence[StoredPage], node: Node) -> StoredPage:
+        """Return one page with the posts of pages that an account wrote, each once."""
+        author = dict(self._authors.fetch_rows(list({key for page in pages for key in page.ids})))
+        places: dict[str, int] = {}
+        pairs: dict[tuple[int, int], None] = {}
+        for page in pages:
+            fresh = {key for key in page.ids if author.get(key) == node and key not in places}
+            for key in page.ids:
+                if key in fresh:
+                    places.setdefault(key, len(places))
+            pairs |= {(places[page.ids[at]], other): None for at, other in page.pairs if page.ids[at] in fresh}
+        return StoredPage(list(places), list(pairs), [], {})

@@ -1,0 +1,222 @@
+"""Accounts that are read by a search for what matches, and further by pages of their timelines, on the mock of X."""
+
+import json
+import math
+from collections import Counter
+
+import numpy as np
+import orjson
+import pytest
+from commands import socialcrawl
+from killed_campaigns import Reaper, nursery
+from test_money import ENDPOINT, PAGES, POLICY, billed, spent
+from x_crawls import TOKEN_ENV, TOPIC, campaign_of, crawl, posts, rows, sequence
+
+from socialcrawl.campaign.plan import make_plan
+from socialcrawl.campaign.settings import check_settings
+from socialcrawl.errors import SettingsError
+from socialcrawl.graph.relevance import Topic
+from socialcrawl.lab.post_table import Posts
+from socialcrawl.mock.server import serve_in_thread
+
+LONGEST, MOST = 1_024, 34  # characters and names of a query
+ROOMY = {"limit": 100_000}
+
+
+def write_policy(database):
+    """A table of limits without X's one search per second, which would make these tests as slow."""
+    file = database.parent / "policy.toml"
+    pages = {**PAGES, "/2/users/:id/tweets": (100, "post"), "/2/tweets/search/all": (100, "post")}
+    file.write_text(POLICY + "".join(ENDPOINT.format(name, *page) for name, page in pages.items()))
+    return file
+
+
+def matching(url, database, pages=2, **sections):
+    crawling = {"estimator": "nh-ne-sum", "steps": None, **sections.pop("crawl", {})}
+    source = {"read": "match", "pages_per_user": pages, "policy": write_policy(database), **sections.pop("source", {})}
+    return campaign_of(url, database, crawl=crawling, source=source, **sections)
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory):
+    """A campaign that has read all that it can reach, and what the mock has billed."""
+    database = tmp_path_factory.mktemp("match") / "a.db"
+    with serve_in_thread(posts(), **ROOMY) as mock:
+        reason, _ = crawl(matching(mock.url, database))
+        return database, reason, billed(mock)
+
+
+def count_by_author(reposts):
+    """The occurrences of the topic in each author's posts, from the file; without reposts, which searches leave out."""
+    found, topic, data = Counter(), Topic([TOPIC]), posts()
+    for author, text in zip(data.authors, data.texts, strict=True):
+        if reposts or not text.startswith("RT @"):
+            found[author.lower()] += topic.count(text)
+    return found
+
+
+def drop_reposts(data):
+    kept = [row for row, text in enumerate(data.texts) if not text.startswith("RT @")]
+    named = [data.list_mentions(row) for row in kept]
+    offsets = np.cumsum([0, *map(len, named)])
+    texts, authors = ([column[row] for row in kept] for column in (data.texts, data.authors))
+    return Posts(authors, data.created_at[kept], texts, [name for one in named for name in one], offsets)
+
+
+def test_what_a_search_brought_of_an_account_is_its_own_posts_that_match(crawled):
+    database, _, _ = crawled
+    wanted = count_by_author(reposts=False)
+    query = (
+        "select lower(a.username), p.act, o.occurrences, o.value, o.posts from outcome o "
+        "join pick p using (campaign, n) join account a on a.node = o.node where p.act in ('match', 'seed') "
+        "and o.missing is null"
+    )
+    found = rows(database, query)
+    assert len(found) > 50
+    for name, act, occurrences, value, many in found:
+        assert occurrences == wanted[name], (name, act)
+        assert value == (1.0 + math.log(occurrences) if occurrences else 0.0)
+        assert many <= occurrences or not occurrences, "only posts that match were fetched"
+
+
+def test_a_further_page_has_all_that_was_read_of_the_account(crawled):
+    database, _, _ = crawled
+    found = rows(
+        database,
+        "select o.node, o.n, o.occurrences from outcome o join pick p using (campaign, n) where p.act = 'page' "
+        "and o.missing is null order by o.n",
+    )
+    assert len(found) > 20
+    last = {node: (n, occurrences) for node, n, occurrences in found}
+    read = rows(
+        database,
+        "select h.occurrences, p.author from hit h join post p on p.id = h.post "
+        "where p.author in (select node from pick where act = 'page')",
+    )
+    sums = Counter()
+    for occurrences, author in read:
+        sums[author] += occurrences
+    searched = {key for (ids,) in rows(database, "select post_ids from request where n = 0") if ids
+                for key in orjson.loads(ids)}  # fmt: skip
+    by_search = dict(rows(database, "select id, author from post"))
+    seen_first = {by_search[key] for key in searched}
+    for node, (_, occurrences) in last.items():
+        if node not in seen_first:  # the search for seeds stores posts that no reading of the account may show
+            assert occurrences == sums[node]
+
+
+def test_the_report_counts_an_account_once_with_its_last_reading(crawled):
+    database, _, _ = crawled
+    accounts = dict(
+        rows(
+            database,
+            "select o.node, max(o.value) from outcome o join pick p using (campaign, n) "
+            "where p.act in ('seed', 'match', 'page') and o.missing is null group by o.node",
+        )
+    )
+    seeds = {node for (node,) in rows(database, "select node from pick where act = 'seed'")}
+    told = json.loads(socialcrawl("report", "--db", database, "--json").stdout)
+    wanted = sum(value for node, value in accounts.items() if node not in seeds)
+    assert told["relevance"] == pytest.approx(wanted)
+    assert told["seed_relevance"] == pytest.approx(sum(accounts[node] for node in seeds & accounts.keys()))
+    shown = rows(database, "select sum(relevance), count(*), count(distinct node) from top_account")[0]
+    assert shown[0] == pytest.approx(sum(accounts.values()))
+    assert shown[1] == shown[2]
+    course = rows(database, "select relevance, seed_relevance from campaign_progress order by n desc limit 1")[0]
+    assert course == pytest.approx((told["relevance"], told["seed_relevance"]))
+    assert told["reused"] == 0, "the part of a pick is no answer of an earlier campaign"
+
+
+def test_every_query_fits_and_matches_are_all_that_is_billed_before_timelines(crawled):
+    database, reason, bill = crawled
+    assert reason.kind == "done"
+    assert bill == spent(database)
+    asked = [
+        json.loads(params)["query"]
+        for (params,) in rows(database, "select params from request where endpoint = '/2/tweets/search/all'")
+    ]
+    assert asked
+    for query in asked:
+        assert len(query) <= LONGEST
+        assert query.count("from:") <= MOST
+    cost = "select sum(posts), sum(cost) from request where endpoint = '/2/tweets/search/all'"
+    found, paid = rows(database, cost)[0]
+    assert paid <= found * 500
+    assert rows(database, "select count(*) from request where status = 429") == [(0,)]
+
+
+def test_accounts_are_matched_before_any_timeline_is_read_further(crawled):
+    database, _, _ = crawled
+    acts = [act for act, _, _ in sequence(database)]
+    first = acts.index("page")
+    assert set(acts[first:]) == {"page", "match"}
+    batches = rows(database, "select count(*) from pick where act = 'match' group by batch")
+    assert 1 < max(many for (many,) in batches) <= MOST
+
+
+def test_with_enough_money_both_ways_end_with_the_same_values(tmp_path):
+    plain = drop_reposts(posts())
+    values = {}
+    with serve_in_thread(plain, **ROOMY) as mock:
+        for read in ("timeline", "match"):
+            database = tmp_path / f"{read}.db"
+            crawl(matching(mock.url, database, pages=32, source={"read": read}))
+            values[read] = dict(rows(database, "select lower(account), relevance from top_account where relevance > 0"))
+    assert values["match"] == values["timeline"]
+
+
+@pytest.mark.parametrize("after", [5, 11])
+def test_a_process_that_is_killed_as_its_requests_arrive_makes_the_same_picks(after, crawled, tmp_path):
+    reaper = Reaper()
+    with (
+        serve_in_thread(posts(), reaper, **ROOMY) as mock,
+        nursery(tmp_path / "errors", "killed_campaigns") as children,
+    ):
+        settings = matching(mock.url, tmp_path / "b.db")
+        given = settings.model_dump(mode="json")
+        given = {key: given[key] for key in ("name", "database", "topic", "seeds", "crawl", "source", "limits")}
+        kills = 0
+        while True:
+            child = children.begin(given)
+            with reaper.kills(child, after):
+                code = children.end()
+            if code == 0:
+                break
+            assert code == -9, (tmp_path / "errors").read_text()
+            kills += 1
+        assert kills > 3
+        assert billed(mock) <= spent(tmp_path / "b.db")
+    assert sequence(tmp_path / "b.db") == sequence(crawled[0])
+    values = "select n, node, value, occurrences, posts, missing from outcome order by n"
+    assert rows(tmp_path / "b.db", values) == rows(crawled[0], values)
+
+
+@pytest.mark.parametrize("dollars", [1.0, 3.33])
+def test_the_budget_is_kept_to_the_cent(dollars, tmp_path):
+    database = tmp_path / "a.db"
+    with serve_in_thread(posts(), **ROOMY) as mock:
+        reason, planner = crawl(matching(mock.url, database, budget={"max_money": dollars}))
+        bill = billed(mock)
+    assert reason.kind == "budget"
+    assert bill <= planner.budget.money == spent(database) <= dollars * 100_000
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"kind": "track"}, "kind = "),
+        ({"source": {"platform": "bluesky", "policy": None, "token_env": None}}, "works on X"),
+        ({"crawl": {"links": {"follows": 1}}}, "follow"),
+        ({"source": {"tokens": [{"env": TOKEN_ENV, "kind": "user"}]}}, "bearer tokens"),
+    ],
+)
+def test_what_cannot_be_read_so_is_refused_before_anything_is_sent(changes, why, tmp_path):
+    with pytest.raises(SettingsError, match=why):
+        make_plan(matching("http://127.0.0.1:1", tmp_path / "a.db", **changes))
+
+
+def test_the_file_of_a_campaign_that_matches_reads_all_pages_unless_it_says_otherwise(tmp_path):
+    given = {"name": "a", "database": str(tmp_path / "a.db"), "topic": {"keywords": ["x"]}, "source": {"read": "match"}}
+    assert check_settings(given, "test").source.pages_after_match == 32
+    assert check_settings({**given, "source": {}}, "test").source.pages_after_match is None
+    assert check_settings({**given, "source": {}}, "test").source.pages_per_user == 1
