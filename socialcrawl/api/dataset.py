@@ -105,7 +105,7 @@ ACCOUNTS = TableDefinition(
         "relevance": ("float", "beta = 1 + ln(occurrences); in a sample 1: on topic"),
         "occurrences": ("int", "occurrences of the topic in the posts that were read"),
         "posts": ("int", "posts that were read"),
-        "act": ("text", "seed, expand, walk or import: how the account came to be read"),
+        "act": ("text", "seed, expand, match, walk or import: how the account came to be read"),
         "step": ("int", "number of accounts read after the seeds, this one included; missing for seeds and imports"),
         "read_at": ("time", "when its last page arrived"),
         "followers": ("int", "followers, where the profile is known"),

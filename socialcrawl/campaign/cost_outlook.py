@@ -105,7 +105,8 @@ def make_campaign_quote(plan: Plan, matches: tuple[int, ...] | None = None, chan
     if matches is not None:
         mean = replace(mean, matches=matches, rests={**mean.rests, "matches": COUNTED})
     found = make_quote(plan.shape, mean, spent, now, spare)
-    return found if found.is_estimated else replace(found, counting=_find_counting_price(plan, spent, now))
+    uncounted = not found.is_estimated and not plan.shape.matches
+    return replace(found, counting=_find_counting_price(plan, spent, now)) if uncounted else found
 
 
 def _find_counting_price(plan: Plan, spent: CampaignProgress, now: float) -> int | None:

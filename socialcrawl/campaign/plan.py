@@ -12,7 +12,6 @@ from socialcrawl.campaign.policies import check_endpoint, load_policy, load_poli
 from socialcrawl.campaign.schedule import Schedule
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.base import CrawlKind
-from socialcrawl.crawls.facts import COLLECT
 from socialcrawl.crawls.registry import kind_of
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import MILLS_PER_DOLLAR
@@ -207,8 +206,7 @@ def make_plan(settings: Settings) -> Plan:
     _complete(table, platform)
     base = settings.source.base_url or table.base_url
     platform.check_settings(settings, base)
-    _check_reading(settings, platform, table)
-    _check_encryption(settings, platform, base)
+    _check_source(settings, platform, table, base)
     offered = platform.make_compliance_jobs() is not None or platform.make_stored_look_up(settings) is not None
     if settings.compliance.every is not None and not offered:
         raise SettingsError(f"{platform.title} offers no check of what is stored: remove every under [compliance].")
@@ -296,11 +294,12 @@ def _read_begun_keywords(settings: Settings) -> Collection[str] | None:
         return None
 
 
-def _check_reading(settings: Settings, platform: Platform, table: Policy) -> None:
-    """Raise SettingsError if accounts cannot be read as the campaign file says."""
+def _check_source(settings: Settings, platform: Platform, table: Policy, base: str) -> None:
+    """Raise SettingsError if accounts cannot be read as the campaign file says, or a token would be seen by others."""
+    _check_encryption(settings, platform, base)
     if settings.source.pages_after_match is None:
         return
-    if settings.kind != COLLECT.name or not platform.matches:
+    if not (kind_of(settings).matches and platform.matches):
         raise SettingsError(
             f'read = "match" under [source] works on X and with kind = "collect" only, not on {platform.title} with '
             f'kind = "{settings.kind}": remove it.'

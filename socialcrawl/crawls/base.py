@@ -134,6 +134,7 @@ class CrawlKind(ABC):
         private: keys of its section that name people, files or words that judge them, which a datasheet does not tell.
         dataset: whether it is about the accounts of an imported dataset, so that nothing is searched for.
         collection: whether the accounts that it read are a collection, of which an audit tells how much it has.
+        matches: whether it can read accounts by searches for what matches, where its platform can.
         sample: whether what it draws is a sample, on which an audit rests.
         hydrates: whether it fetches posts whose ids are imported.
         reuses: whether answers that the database has from a short while ago count.
@@ -150,6 +151,7 @@ class CrawlKind(ABC):
     private: ClassVar[Sequence[str]] = ()
     dataset: ClassVar[bool] = False
     collection: ClassVar[bool] = False
+    matches: ClassVar[bool] = False
     sample: ClassVar[bool] = False
     hydrates: ClassVar[bool] = False
     reuses: ClassVar[bool] = True

@@ -63,7 +63,7 @@ class Quote:
         alone: how many of the steps still to come go back to nobody, as nobody is rested; probably.
         ranges: between which numbers the probable total lies in 95 % of campaigns, see `estimate_range`.
         stored: what may be had without paying for it; of these the lower ends of `ranges` are without all.
-        is_estimated: whether `likely` and `reached` are known; not those of a capture whose posts were not counted.
+        is_estimated: whether `likely` and `reached` are known; not where nobody counted how many posts match.
         counting: what counting them would cost at most, in mills; None where that is done or cannot be done.
     """
 
@@ -93,7 +93,7 @@ def make_quote(
     done, stored = done or CampaignProgress(), stored or StoredResources()
     most = bound_requests(shape, done, now)
     totals = bound_total(shape, most, done, now)
-    if shape.captures and shape.queries and typical.matches is None:
+    if shape.matches or (shape.captures and shape.queries and typical.matches is None):
         return _quote_uncounted(shape, typical, done, now, stored)
     probably, together, reached = estimate_likely(shape, typical, done, now)
     counted_all = shape.captures and not shape.endless and reached is None  # no more posts match than were counted
@@ -116,10 +116,10 @@ def make_quote(
 def _quote_uncounted(
     shape: CampaignParameters, typical: TypicalNeeds, done: CampaignProgress, now: float, stored: StoredResources
 ) -> Quote:
-    """Return the quote for a capture of which nobody has counted how many posts match: only what bounds it is known."""
+    """Return the quote where nobody has counted how many posts match: only what bounds the campaign is known."""
     most = bound_requests(shape, done, now)
     lines = tuple(QuoteLine(name, most[name], UNKNOWN, compute_pace(shape, name)) for name in most)
-    soonest = estimate_likely(shape, FULL, done, now)[2]
+    soonest = None if shape.matches else estimate_likely(shape, FULL, done, now)[2]
     totals = bound_total(shape, most, done, now)
     return Quote(lines, totals, UNKNOWN, done, soonest, None, None, typical, stored=stored, is_estimated=False)
 
@@ -190,6 +190,7 @@ def bound_requests(
         (roles.by_id, count_look_ups(shape, rest.ids + either), rest.ids + either, 0.0),
         (roles.timeline, twice * accounts * shape.pages_per_user, 0.0, 0.0),
         (roles.inward if shape.inward else "", twice * steps, 0.0, 0.0),
+        (roles.match if shape.matches else "", inf, 0.0, 0.0),
         *((name, requests, 0.0, 0.0) for name, requests in find_counts_ahead(shape, done).items()),
         (roles.posts, twice * groups, 0.0, 0.0),
         (roles.by_id if shape.heeds else "", groups, done.ids, 0.0),

@@ -71,6 +71,7 @@ class CampaignParameters:
         endless: of captures, whether they go on with new posts.
         counts: of captures, the requests at most that count posts before slices are cut, by endpoint.
         segment: of captures that read a stream, the seconds of it that a request asks for; 0: they read none.
+        matches: whether accounts are read by searches for those of their posts that match, of any number of pages.
     """
 
     policy: Policy
@@ -98,6 +99,7 @@ class CampaignParameters:
     endless: bool = False
     counts: Mapping[str, int] = field(default_factory=dict)
     segment: float = 0.0
+    matches: bool = False
 
     @property
     def pages_searched(self) -> float:

@@ -256,7 +256,7 @@ def _describe_ranges(plan: Plan, found: Quote) -> Iterator[str]:
         yield f"95 % range of the probable total: {', '.join(ends)}."
     wanted = {"requests": "requests", "posts": "posts"} | ({"money": "cost"} if plan.policy.is_billed else {})
     lacking = [word for name, word in wanted.items() if name not in found.ranges]
-    if lacking and not plan.shape.captures:
+    if lacking and not (plan.shape.captures or plan.shape.matches):
         ahead = find_remaining(plan.shape, found.done)
         others = " and ".join(word for word in wanted.values() if word != "requests")
         unknown = f"There is no range for {' and '.join(lacking)}"
@@ -281,6 +281,8 @@ def _explain_unknown(found: Quote) -> str:
 
 def _describe_budgets(plan: Plan, found: Quote) -> str:
     """Return which budget will be reached first: probably, and at the earliest."""
+    if plan.shape.matches:
+        return "Which budget will be reached first is not known."
     is_open = plan.shape.endless or not found.is_estimated  # more posts than are known of may come
     if is_open and found.reached is None and found.soonest is not None:
         return f"At the earliest, {_describe_ending(found.soonest)}."
@@ -342,6 +344,8 @@ def _describe_means(plan: Plan, found: Quote) -> dict[str, float]:
     if shape.tests:  # of those who are there perhaps the last post, of nobody any others
         last = {"missing": typical.missing} if shape.latest or shape.roles.last else {}
         return last | {"answer": typical.answer}
+    if shape.matches:
+        return {}
     if shape.captures:
         if not shape.queries:
             return {"answer": typical.answer}

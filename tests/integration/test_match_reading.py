@@ -9,7 +9,9 @@ import orjson
 import pytest
 from commands import socialcrawl
 from killed_campaigns import Reaper, nursery
+from test_change_mock import OTHER
 from test_money import ENDPOINT, PAGES, POLICY, billed, spent
+from verified_campaigns import collecting, copied, differences, lived
 from x_crawls import TOKEN_ENV, TOPIC, campaign_of, crawl, posts, rows, sequence
 
 from socialcrawl.campaign.plan import make_plan
@@ -220,3 +222,64 @@ def test_the_file_of_a_campaign_that_matches_reads_all_pages_unless_it_says_othe
     assert check_settings(given, "test").source.pages_after_match == 32
     assert check_settings({**given, "source": {}}, "test").source.pages_after_match is None
     assert check_settings({**given, "source": {}}, "test").source.pages_per_user == 1
+
+
+@pytest.mark.parametrize("act", ["match", "page", "seed"])
+def test_a_forgotten_account_leaves_a_campaign_that_still_proves_itself(act, tmp_path):
+    place = copied("match", tmp_path)
+    query = (
+        "select a.username, a.platform_id, a.node from outcome o join pick p using (campaign, n) "
+        f"join account a on a.node = o.node where p.act = '{act}' and o.posts > 2 order by o.n desc limit 1"
+    )
+    [(name, key, node)] = rows(place, query)
+    theirs = [post for (post,) in rows(place, "select id from post where author = ?", node)]
+    done = socialcrawl("forget", "--user", name, "--db", place, "--yes")
+    assert done.returncode == 0, done.stderr
+    assert differences(place) == []
+    raw = place.read_bytes()
+    assert not [text for text in (key, name, *theirs) if text.encode() in raw]
+
+
+def test_a_post_that_is_forgotten_leaves_every_page_that_shares_it(tmp_path):
+    place = copied("match", tmp_path)
+    shared = rows(place, "select post_ids from request where part >= 8000000 and post_ids is not null order by id desc")
+    key = orjson.loads(shared[0][0])[0]
+    assert len(rows(place, "select 1 from request where post_ids like ?", f"%{key}%")) > 1
+    done = socialcrawl("forget", "--post", key, "--db", place, "--yes")
+    assert done.returncode == 0, done.stderr
+    assert rows(place, "select 1 from request where post_ids like ?", f"%{key}%") == []
+    assert differences(place) == []
+
+
+def test_another_topic_is_counted_in_all_that_was_read(tmp_path):
+    place = tmp_path / "a.db"
+    source = {"read": "match", "pages_per_user": 2}
+    with serve_in_thread(posts(), **ROOMY) as mock:
+        lived(collecting(mock.url, place, source=source, crawl={"steps": 60}))
+        other = collecting(mock.url, place, source=source, topic={"keywords": [OTHER]}, crawl={"steps": 90})
+        lived(other, change=True)
+    assert differences(place) == []
+    acts = {act for (act,) in rows(place, "select distinct act from pick")}
+    assert {"match", "seed"} <= acts
+
+
+def test_how_accounts_are_read_is_the_campaigns_own_and_older_ones_read_timelines(tmp_path):
+    place = copied("collect", tmp_path)
+    with serve_in_thread(posts(), **ROOMY) as mock:
+        settings = collecting(mock.url, place, source={"read": "match"})
+        with pytest.raises(SettingsError, match="read"):
+            crawl(settings)
+
+
+def test_explain_says_by_which_readings_an_account_came_to_its_value(crawled):
+    [(name,)] = rows(
+        crawled[0],
+        "select a.username from outcome o join pick p using (campaign, n) join account a on a.node = o.node "
+        "where p.act = 'page' order by o.n desc limit 1",
+    )
+    done = socialcrawl("explain", name, "--db", crawled[0], "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["state"] == "asked"
+    assert [ask["act"] for ask in told["asks"]][-1] == "page"
+    assert told["decision"]["agrees"] is True

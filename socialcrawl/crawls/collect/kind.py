@@ -1,7 +1,7 @@
 """Campaigns that collect: accounts that matter to a topic, the best guess first (Gouriten et al., Algorithm 1)."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.base import CrawlKind, Mark, Width, no_mark, one_each
@@ -10,6 +10,7 @@ from socialcrawl.crawls.collect.estimators.registry import explain_late_switch
 from socialcrawl.crawls.collect.make import choose_policy, make_shadows
 from socialcrawl.crawls.facts import COLLECT
 from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.platforms.base import Platform
 from socialcrawl.text.wording import pluralize
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class CollectKind(CrawlKind):
     matter = "the accounts and posts that matter most to the topic"
     focus = "focused crawl first reads the accounts that its estimator expects to post most about the topic,"
     collection = True
+    matches = True
 
     def make_crawl(self, settings: Settings, seeds: Seeds, width: Width = one_each, mark: Mark = no_mark) -> Collect:
         """See `CrawlKind.make_crawl`."""
@@ -54,6 +56,17 @@ class CollectKind(CrawlKind):
         steps = pluralize(crawl.steps, "step") if crawl.steps else "steps until the frontier is empty"
         late = _explain_late_switch(settings)
         return f"{steps} with {crawl.estimator}{f' ({late})' if late else ''}"
+
+    def count(self, settings: Settings, platform: Platform) -> Mapping[str, Any]:
+        """See `CrawlKind.count`."""
+        del platform
+        return {} if settings.source.pages_after_match is None else {"matches": True}
+
+    def limit_quote(self, settings: Settings) -> str:
+        """See `CrawlKind.limit_quote`."""
+        if settings.source.pages_after_match is None:
+            return ""
+        return 'With read = "match", only the budget bounds what is found: each post that matches is paid for.'
 
     def explain_estimate(self, settings: Settings, quote: "Quote", steps: float) -> Iterator[str]:
         """See `CrawlKind.explain_estimate`."""

@@ -1,5 +1,6 @@
 """The ledger without what goes: parameters, pages and kept answers, and what is left of the pages each pick read."""
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,6 +24,7 @@ from socialcrawl.storage.schema.tables import hit, request
 
 CHUNK = 2_000  # rows read at a time
 CLEANED = ("params", "digest", "cursor", "post_ids", "nodes", "answer")
+QUERY, AUTHOR, CLEANED_NAME = "query", re.compile(r"\bfrom:(?P<key>\w+)", re.ASCII), "@forgotten"
 TOKENS = ("pagination_token", "next_token", "cursor", "max_id", "since_id", "after")  # of the answer before, or a visit
 Key = tuple[int, int]
 """A pick: campaign.id, pick.n."""
@@ -243,12 +245,21 @@ def redact_question(row: Any, gone: ErasureTargets) -> tuple[str, str | None, st
             left[name] = ",".join(stay) if len(stay) < len(keys) else value
     if params.get("acct") and not left["acct"]:
         left.pop("id", None)  # the number by which one instance knows the same account
+    if left == params and QUERY in params:  # of posts of some accounts, which it names
+        left[QUERY] = AUTHOR.sub(lambda found: _redact_author(found, gone), params[QUERY])
+        if left != params:
+            return orjson.dumps(left).decode(), None, row.cursor
     if left == params:
         return row.params, row.digest, row.cursor
     asked = [name for name in left if left[name] != params[name]] if naming is None else naming
     nobody = not any(left.get(name) for name in asked)
     left = {name: value for name, value in left.items() if value and not (nobody and name in TOKENS)}
     return orjson.dumps(left).decode(), None, None if nobody else row.cursor
+
+
+def _redact_author(found: re.Match[str], gone: ErasureTargets) -> str:
+    key = found["key"]
+    return f"from:{CLEANED_NAME}" if key in gone.ids or key.lower() in gone.names else found[0]
 
 
 def _is_named(param: str, key: str, endpoint: str, gone: ErasureTargets) -> bool:
