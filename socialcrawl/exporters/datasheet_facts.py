@@ -75,8 +75,7 @@ join request r on r.id = t.last
 join pick p on p.campaign = r.campaign and p.n = r.n
 join outcome o on o.campaign = r.campaign and o.n = r.n
 where r.cursor is not null and r.kind in ('ok', 'held') and o.missing is null
-  and (p.act in ('seed', 'expand', 'recrawl', 'walk') or (p.act = 'page' and not exists (
-    select 1 from pick f where f.campaign = p.campaign and f.node = p.node and f.act = 'page' and f.n > p.n)))
+  and p.act in ('seed', 'expand', 'recrawl', 'walk')
 """
 OPEN = """
 select count(*) as picks from pick p where p.campaign = :campaign

@@ -16,7 +16,7 @@ from socialcrawl.crawls.base import ReportRequest
 from socialcrawl.crawls.collect.explain import list_unread_seeds
 from socialcrawl.crawls.collect.steering import Steering, measure_steering
 from socialcrawl.crawls.reporting import ANYTHING, report
-from socialcrawl.engine.model import MILLS_PER_DOLLAR, STEPS, Reason
+from socialcrawl.engine.model import MILLS_PER_DOLLAR, STEPS, Act, Reason
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.ratelimit.policy import parse_host, parse_path
@@ -86,7 +86,7 @@ COLUMN_NOTES = (
     "relevance: grows with the occurrences, the first ones most; it is no share",
     "occurrences: of the topic, in the posts read",
     "matching: stored posts of the account that match",
-    "share: of all its stored posts, those that match",
+    "share: of all its stored posts, those that match; -: only these were requested",
     "posts read: those that this campaign fetched from the account",
     "step: the step that read it, counted from 1 after the seeds",
 )
@@ -337,7 +337,8 @@ def _make_accounts_table(title: str, rows: Sequence[Mapping[str, Any]], *, pages
 
 def format_account(row: Mapping[str, Any]) -> list[str]:
     """Return the cells of an account in a list of the most relevant ones, by ACCOUNT_COLUMNS."""
-    share = f"{100 * row['matching'] / row['stored']:.0f} %" if row["stored"] else "-"
+    known = row["stored"] and row["act"] != Act.MATCH
+    share = f"{100 * row['matching'] / row['stored']:.0f} %" if known else "-"
     step = f"{row['step']:,}" if row["act"] in STEPS else "seed"
     return [
         f"{row['value']:.2f}", f"{row['occurrences']:,}", f"{row['matching']:,}", share, f"{row['posts']:,}", step,

@@ -158,7 +158,12 @@ def _describe_choice(facts: CollectionFacts, found: Summary) -> Iterator[str]:
             "At each step it read the account with the highest score among those that had been mentioned so far "
             f"(estimator {crawl['estimator']}; {_describe_source(crawl['estimator'])}){drawn}."
         )
-    if not found.on_topic.captured and (pages := source.get("pages_per_user")):
+    if source.get("read") == "match":
+        yield (
+            "Accounts were read by searches for those of their posts that match, which return no reposts; their other "
+            f"posts only on further pages ({pluralize(source['pages_per_user'], 'page')} of each account at most)."
+        )
+    elif not found.on_topic.captured and (pages := source.get("pages_per_user")):
         yield f"Of each account, at most {pluralize(pages, 'page')} of its newest posts were read."
 
 

@@ -156,12 +156,13 @@ class MemoryStore:
 
 
 def _select_posts(pages: Sequence[Page], author: str | None) -> Page:
-    """Return the posts of pages that one account wrote, as a page."""
+    """Return the posts of pages that one account wrote, each once, as a page."""
     rows: list[PostRow] = []
     hits: list[int] = []
     mentions: list[Mention] = []
     for page in pages:
-        own = [place for place, row in enumerate(page.posts) if row.author == author]
+        known = {row.id for row in rows}
+        own = [place for place, row in enumerate(page.posts) if row.author == author and row.id not in known]
         places = {place: len(rows) + i for i, place in enumerate(own)}
         rows += [page.posts[place] for place in own]
         hits += [page.hits[place] for place in own]

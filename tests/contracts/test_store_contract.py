@@ -6,11 +6,26 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stores import AT, a_store, mentioning, one, reopened, rows, save
+from stores import AT, a_store, mentioning, one, reopened, rows, save, timeline
 from tiny_town import Clock, Wire, close, page_of, parts_of, person, posts_of, stored, story
 
 from socialcrawl.engine.loop import run
-from socialcrawl.engine.model import Answer, Grant, Limit, Mention, Node, Outcome, Page, Pick, PostRow, Request, Who
+from socialcrawl.engine.model import (
+    OWN_PART,
+    READ_BEFORE,
+    Answer,
+    Grant,
+    Limit,
+    Mention,
+    Node,
+    Outcome,
+    Page,
+    Pick,
+    PostRow,
+    Request,
+    RequestPart,
+    Who,
+)
 from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.storage.memory_store import MemoryStore
 
@@ -128,3 +143,40 @@ def test_a_post_without_the_topic_is_no_hit(place):
     save(store, replace(mentioning(), hits=[0]))
     assert one(store, "select count(*) from hit") == 0
     close(store)
+
+
+MATCHES = "/2/tweets/search/all"
+
+
+def shared(n, part):
+    return Request((n, RequestPart.MATCHED + part), MATCHES, {"query": "x"}, 100, 50_000)
+
+
+def test_each_pick_has_its_own_part_of_pages_that_several_share_and_later_what_was_read_before(store):
+    ann, bob = store.enlist(["Person1", "Person2"], AT)
+    found = save(store, Page(answered=[person(1), person(2)]), 0, asked=Request((0, 0), "/2/tweets/search/recent", {}))
+    assert list(found.rows.found) == [ann, bob]
+    batch = (Pick(1, ann, "match"), Pick(2, bob, "match"))
+    store.open(batch)
+    by_ann, by_bob = posts_of(1), posts_of(2)
+    assert len(by_ann) > 3 < len(by_bob)
+    save(store, page_of([by_ann[0], *by_bob[:2]]), 1, asked=shared(1, 0), cursor="more")
+    save(store, page_of([*by_ann[1:3], by_bob[1]]), 1, asked=shared(1, 1))
+    outcomes = []
+    for n, node, posts in ((1, ann, by_ann[:3]), (2, bob, by_bob[:2])):
+        part = store.held(Request((n, 1), MATCHES + OWN_PART, {"of": "1"}), AT + n)
+        assert (part.kind, part.answer.posts) == ("held", len(posts))
+        assert part.answer.hits == sum(hits for _, hits, _ in posts)
+        weights = {}
+        for _, hits, named in posts:
+            for who in named:
+                weights[who] = weights.get(who, 0) + hits
+        assert sorted(part.answer.target_hits) == sorted(weights.values())
+        assert store.replies(batch)[n, 1].answer == part.answer
+        outcomes.append(Outcome(n, node, AT, posts=part.answer.posts, occurrences=part.answer.hits))
+    store.finish(batch, outcomes)
+    store.open((Pick(3, ann, "page"),))
+    before = store.held(Request((3, 0), "/2/users/:id/tweets" + READ_BEFORE, {}), AT + 3)
+    assert (before.answer.posts, before.answer.hits) == (3, sum(hits for _, hits, _ in by_ann[:3]))
+    page = save(store, page_of(by_ann[2:]), 3, asked=timeline(3, 1))
+    assert page.rows.hits == sum(hits for _, hits, _ in by_ann[3:]), "a post counts once"

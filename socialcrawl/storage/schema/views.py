@@ -293,8 +293,7 @@ from (
   join pick p on p.campaign = q.campaign and p.n = q.n
   join outcome o on o.campaign = q.campaign and o.n = q.n
   where q.kind in ('ok', 'held') and q.cursor is not null and o.missing is null
-    and (p.act in ('search', 'seed', 'expand', 'recrawl', 'walk') or (p.act = 'page' and not exists (
-      select 1 from pick f where f.campaign = p.campaign and f.node = p.node and f.act = 'page' and f.n > p.n)))
+    and p.act in ('search', 'seed', 'expand', 'recrawl', 'walk')
   union all
   select campaign, 'request', 'lost', n from request where coalesce(kind, 'lost') = 'lost') g
 join campaign c on c.id = g.campaign

@@ -6,11 +6,14 @@ from hypothesis import strategies as st
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.relevance import Topic
-from socialcrawl.platforms.x.author_queries import MOST_NAMES, restrict_queries
+from socialcrawl.platforms.x.author_queries import MOST_NAMES, group_authors, join_authors, restrict_queries
 from socialcrawl.platforms.x.entities import ENTITIES
 
 NAMES = st.lists(st.from_regex(r"[A-Za-z0-9_]{1,15}", fullmatch=True), min_size=1, max_size=120)
-WORDS = st.lists(st.text(min_size=1, max_size=80).filter(lambda word: word.strip(' *"@#$')), min_size=1, max_size=12)
+SAYS = ' *"@#$'  # signs of which no keyword can be made
+WORDS = st.lists(
+    st.text(min_size=1, max_size=80).filter(lambda word: " ".join(word.split()).strip(SAYS)), min_size=1, max_size=12
+)
 
 
 def build(*words):
@@ -55,3 +58,13 @@ def test_more_accounts_than_there_is_room_for_cannot_be_left_out(count):
     names = [f"{i:015}" if count < MOST_NAMES else str(i) for i in range(count)]
     with pytest.raises(SettingsError, match=f"{count} usernames under .* more than a query of X has room for"):
         restrict_queries(build("kernel"), without=names, longest=512 if count > MOST_NAMES else 400)
+
+
+@given(words=WORDS, names=NAMES)
+def test_groups_of_accounts_fit_into_a_query_of_each_part_of_the_keywords(words, names):
+    queries, once = build(*words)(512), list(dict.fromkeys(names))
+    groups = group_authors(queries, once, 1_024)
+    assert [name for group in groups for name in group] == once
+    for group in groups:
+        assert len(group) <= MOST_NAMES
+        assert all(len(join_authors(query, group)) <= 1_024 for query in queries)
