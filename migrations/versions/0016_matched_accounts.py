@@ -360,6 +360,7 @@ from (
       and (q.act <> 'probe' or o.missing = 'temporary')
       and not exists (select 1 from outcome r join pick p on p.campaign = r.campaign and p.n = r.n
         where r.node = o.node and r.campaign = o.campaign and r.missing is null
+          and (q.act <> 'page' or o.missing = 'temporary' or r.n > o.n)
           and (q.act not in ('slice', 'hydrate') or p.since = q.since)
           and p.act in ('search', 'seed', 'expand', 'match', 'recrawl', 'probe', 'walk', 'slice', 'hydrate', 'import')
         )) m

@@ -315,7 +315,7 @@ def begin_or_change(connection: Opened, plan: Plan, now: float, *, change: bool)
         change=TopicChange(plan.topic.hits, plan.queries) if change else None,
         queries=plan.queries,
         counting=CountingRule.from_topic(plan.topic),
-        fixed=plan.kind.facts.fixed,
+        fixed=plan.fixed,
     )
 
 

@@ -1,6 +1,6 @@
 """What a campaign file means, before anything is opened or asked: topic, start, server, prices, what it can cost."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import isinf
 from pathlib import Path
@@ -103,6 +103,15 @@ class Plan:
     def kind(self) -> CrawlKind:
         """The kind of the campaign."""
         return kind_of(self.settings)
+
+    @property
+    def fixed(self) -> Sequence[str]:
+        """The sections and dotted keys that cannot change after the campaign began, as outcomes depend on them.
+
+        Of accounts that were matched, only what matched the topic then is known.
+        """
+        matched = self.settings.source.pages_after_match is not None
+        return (*self.kind.facts.fixed, "topic") if matched else self.kind.facts.fixed
 
     @property
     def description(self) -> str:

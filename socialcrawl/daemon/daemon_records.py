@@ -65,7 +65,7 @@ class DaemonRecords:
             if settings.name not in {one.campaign for one in daemons.read_leases(connection)}:
                 values, identity = settings.model_dump(mode="json"), settings.identity(plan.usernames)
                 with suppress(SettingsError):  # the campaign says so by itself
-                    counting, fixed = CountingRule.from_topic(plan.topic), plan.kind.facts.fixed
+                    counting, fixed = CountingRule.from_topic(plan.topic), plan.fixed
                     ensure_campaign(
                         connection, values, identity, now, queries=plan.queries, counting=counting, fixed=fixed
                     )

@@ -116,7 +116,7 @@ def lock_campaign(connection: Opened, settings: Settings, now: float) -> Iterato
     try:
         plan = make_plan(settings)
         identity = settings.identity(plan.usernames)
-        values, fixed = settings.model_dump(mode="json"), plan.kind.facts.fixed
+        values, fixed = settings.model_dump(mode="json"), plan.fixed
         number = ensure_campaign(connection, values, identity, now, queries=plan.queries, fixed=fixed)
         yield number
     finally:

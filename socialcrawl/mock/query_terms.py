@@ -144,7 +144,7 @@ def _make_operator(name: str, value: str, *, place: int, negated: bool) -> Query
 def _make_name_test(name: str, user: str) -> Test | None:
     """Return the test for an operator with the name of an account; None where there is no such operator or name."""
     tests: dict[str, Test] = {
-        "from": lambda post: post.author == user,
+        "from": lambda post: user in (post.author, post.author_id),
         "to": lambda post: post.replied == user,
         "retweets_of": lambda post: post.repeated == user,
     }

@@ -149,8 +149,9 @@ class PostSearch:
             if kind == "text":
                 having.append(self._index.find(value))
             elif self._world.record is None and value.isascii():
-                row = self._changes.row(value)
-                having.append(_make_empty() if row is None else self._world.timelines.of(row))
+                by_id = self._world.accounts.by_id.get(int(value)) if value.isdigit() else None
+                rows = {row for row in (self._changes.row(value), by_id) if row is not None}
+                having += [self._world.timelines.of(row) for row in sorted(rows)]
             else:  # a repeated world has timelines with some of the posts only
                 return None
         return np.unique(np.concatenate(having))
@@ -175,6 +176,7 @@ def read_post(world: World, post: int, changes: WorldChanges | None = None, fold
         text=low,
         words=tuple(WORD.findall(low)),
         author=fold_name(usernames(int(world.author[post]))),
+        author_id=str(world.accounts.ids[int(world.author[post])]),
         mentions=frozenset(fold_name(entity["username"]) for entity in entities.get("mentions", ())),
         tags=frozenset(fold(entity["tag"]) for entity in entities.get("hashtags", ())),
         links="urls" in entities,

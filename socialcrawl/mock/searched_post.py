@@ -27,7 +27,7 @@ class SearchedPost:
     Attributes:
         text: the whole text.
         words: its words, in order.
-        author: the name of its author.
+        author, author_id: the name and the id of its author.
         mentions, tags, cashtags: the names, hashtags and cashtags in it, without their signs.
         links: whether it has any.
         replied: the name of the account that it answers.
@@ -56,6 +56,7 @@ class SearchedPost:
     repeats: int = 0
     repeated: str | None = None
     quotes: frozenset[int] = frozenset()
+    author_id: str = ""
 
     @property
     def bare(self) -> tuple[str, ...]:

@@ -197,7 +197,7 @@ class Collect(BulkFold):
 
     def _pick_pages(self, size: int) -> Batch:
         """Pick further pages of accounts that were matched."""
-        found = [] if self.pages is None else self.pages.choose(size)
+        found = [] if self.pages is None else self.pages.choose(size, self.picks)
         return tuple(
             Pick(self.picks + i, self.graph.node(row), Act.PAGE, score, self.graph.features(row), since)
             for i, (row, score, since) in enumerate(found)

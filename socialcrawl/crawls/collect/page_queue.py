@@ -11,12 +11,13 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.engine.model import Node, Outcome, Pick
+from socialcrawl.engine.model import Node, Outcome, Pick, Reason
 from socialcrawl.graph.graph import CrawlGraph
 from socialcrawl.graph.links import grow_array
 
 NEARNESS = 0.3
 TRIES = 3  # times that a page may fail before its account is read no further
+REST = 20  # picks after which a page that failed is tried again
 
 
 class PageQueue:
@@ -32,6 +33,7 @@ class PageQueue:
         self._place: dict[Node, int] = {}
         self._rows: NDArray[np.int64] = np.empty(64, np.int64)
         self._pages = np.zeros(64)  # read of each; inf: it has no more
+        self._rests = np.zeros(64)  # the pick from which on each may be read
         self._marks: dict[Node, str] = {}  # where the next page begins
         self._failures: dict[Node, int] = {}
 
@@ -42,26 +44,33 @@ class PageQueue:
         place = self._place[node] = len(self._place)
         if place >= len(self._rows):
             self._rows, self._pages = grow_array(self._rows, place + 1), grow_array(self._pages, place + 1)
+            self._rests = grow_array(self._rests, place + 1)
         self._rows[place], self._pages[place] = self.graph.row(node), 0.0
 
     def note_page(self, pick: Pick, outcome: Outcome) -> None:
-        """Take what came of a page."""
-        self.note_matched(pick.node)
-        place = self._place[pick.node]
+        """Take what came of a page; one that failed is tried again later, where that may help."""
+        place = self._place.get(pick.node)
+        if place is None:  # it was forgotten
+            return
         if outcome.missing is not None:
             self._failures[pick.node] = self._failures.get(pick.node, 0) + 1
-            if self._failures[pick.node] >= TRIES:
-                self._pages[place] = inf
+            over = outcome.missing != Reason.TEMPORARY or self._failures[pick.node] >= TRIES
+            self._pages[place], self._rests[place] = inf if over else self._pages[place], pick.n + REST
             return
         self._failures.pop(pick.node, None)
         self._marks[pick.node] = outcome.mark
         self._pages[place] = self._pages[place] + 1.0 if outcome.mark else inf
 
-    def choose(self, size: int) -> list[tuple[int, float, str]]:
-        """Return the accounts whose next pages are read, each as its row, its score and where the page begins."""
+    def choose(self, size: int, n: int) -> list[tuple[int, float, str]]:
+        """Return the accounts whose next pages are read, each as its row, its score and where the page begins.
+
+        Those that rest at pick `n` are read only where there are no others.
+        """
         count = len(self._place)
         rows, pages = self._rows[:count], self._pages[:count]
         places = np.flatnonzero(pages < self.most)
+        awake = places[self._rests[places] <= n]
+        places = awake if len(awake) else places
         links = self.graph.column("links", rows[places])
         scores = (self.graph.value(rows[places]) + NEARNESS * np.log1p(links)) / (1.0 + pages[places])
         best = np.argsort(-scores, kind="stable")[:size]

@@ -7,6 +7,7 @@ from socialcrawl.text.wording import pluralize
 
 MOST_NAMES = 34  # that one query takes, whatever its length: 35 were refused (observed, not documented)
 FROM, OR = "from:", " OR "
+LONGEST_AUTHOR = 2 * len(FROM + OR) + 19 + 15  # characters that name an account by its id and by its username
 
 
 def restrict_queries(
@@ -34,23 +35,26 @@ def restrict_queries(
     if not only:
         return [f"({query}){rest}" for query in build(longest - 2 - len(rest))] if rest else [*build(longest)]
     queries = build(longest - room)
-    return [join_authors(query, group) for query in queries for group in group_authors([query], only, longest)]
+    return [
+        f"({query}) ({OR.join(group)})"
+        for query in queries
+        for group in _group([f"{FROM}{name}" for name in only], longest - len(query) - len("() ()"))
+    ]
 
 
-def group_authors(queries: Sequence[str], names: Sequence[str], longest: int) -> list[list[str]]:
-    """Return names in groups such that one query can be made of each group and each query of a topic.
+def count_authors(queries: Sequence[str], longest: int) -> int:
+    """Return how many accounts fit into a query, by id and name, however they are called.
 
     Args:
         queries: of the topic, each at most half as long as a query may be.
-        names: usernames or ids, each once.
         longest: characters of a query.
     """
     room = longest - max(map(len, queries)) - len("() ()")
-    return [[term.removeprefix(FROM) for term in group] for group in _group([f"{FROM}{name}" for name in names], room)]
+    return min(MOST_NAMES // 2, room // LONGEST_AUTHOR)
 
 
 def join_authors(query: str, names: Sequence[str]) -> str:
-    """Return the query that finds those posts of some accounts that a query finds."""
+    """Return the query that finds those posts of some accounts that a query finds; `names` are usernames or ids."""
     return f"({query}) ({OR.join(f'{FROM}{name}' for name in names)})"
 
 

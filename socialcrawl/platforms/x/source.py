@@ -29,7 +29,7 @@ from socialcrawl.platforms.look_ups import explain_missing, find_id, list_mentio
 from socialcrawl.platforms.marks import Snowflakes
 from socialcrawl.platforms.node_reading import Reading
 from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan, read_slice
-from socialcrawl.platforms.x.author_queries import MOST_NAMES, group_authors, join_authors
+from socialcrawl.platforms.x.author_queries import count_authors, join_authors
 from socialcrawl.platforms.x.live_source import StreamSource
 from socialcrawl.platforms.x.vocabulary import USER_FIELDS, Vocabulary
 from socialcrawl.ratelimit.policy import Policy
@@ -110,6 +110,7 @@ class XSource:
         matching: tuple[Sequence[str], int] | None = None,
     ) -> None:
         self.stream, self.matching = stream, matching
+        self._at_once = 1 if matching is None else count_authors(*matching)
         self.slices, self.reach, self.count, self.ids = slices, reach, count, ids
         self.span, self.follows, self.follow, self.activity = dict(span or {}), follows, follow, activity
         self.policy, self.words, self.queries = policy, words, tuple(queries)
@@ -118,7 +119,7 @@ class XSource:
     def width(self, act: Act) -> int:
         """Return 100 for look-ups and probes (users), what fits into a query for matches, 1 for everything else."""
         if self.matching is not None and act in (Act.MATCH, Act.SEED):
-            return MOST_NAMES
+            return self._at_once
         return LOOK_UP if act in TOGETHER else 1
 
     def start_conversations(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
@@ -157,47 +158,33 @@ class XSource:
         return [pick for pick in batch if pick.act in acts]
 
     def _start_matches(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> list[Conversation]:
-        """Return conversations about as many picks as a query can name."""
-        if self.matching is None:
-            return []
-        queries, longest = self.matching
-        by_name: dict[str, list[Pick]] = {}
-        alone = []
+        """Return conversations about as many picks as a query can name.
+
+        Which picks are asked together follows from their numbers alone: after a restart more may be known of accounts.
+        """
+        groups: dict[int, list[Pick]] = {}
         for pick in picks:
-            who = accounts[pick.node]
-            if who.id is None:
-                alone.append(self._match_by_name(pick, who))
+            groups.setdefault((pick.n - picks[0].n) // self._at_once, []).append(pick)
+        return [self._match(group, accounts) for group in groups.values()]
+
+    def _match(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Conversation:
+        """Search for the posts of accounts that match, to the end; then each pick asks the store for its own.
+
+        Posts name their authors by id, so ids that are not known are looked up before.
+        """
+        found: dict[int, Outcome] = {}
+        names: list[str] = []
+        for pick in picks:
+            reading, who = Reading(pick), accounts.get(pick.node, NOBODY)
+            known = yield from self._find_id(reading, who)
+            if known is None:
+                found[pick.n] = reading.make_outcome()
             else:
-                by_name.setdefault(_name_author(who), []).append(pick)
-        groups = group_authors(queries, list(by_name), longest)
-        return [*alone, *(self._match([pick for name in group for pick in by_name[name]], group) for group in groups)]
-
-    def _match_by_name(self, pick: Pick, who: Who) -> Conversation:
-        """Match an account whose id is looked up before: posts name their authors by it."""
-        reading = Reading(pick)
-        known = yield from self._find_id(reading, who)
-        if known is None:
-            return {pick.n: reading.make_outcome()}
-        return (yield from self._match([pick], [_name_author(Who(known, who.username))]))
-
-    def _match(self, picks: Sequence[Pick], names: Sequence[str]) -> Conversation:
-        """Search for the posts of accounts that match, to the end; then each pick asks the store for its own."""
-        assert self.matching is not None
-        part, failed = RequestPart.MATCHED, None
-        size = self.policy.get_endpoint(ARCHIVE).page
-        for query in self.matching[0]:
-            asked = {"query": join_authors(query, names), **self.words.fields, **self.words.search}
-            asked |= {**EARLIEST, **self.span}
-            cursor: str | None = None
-            while failed is None:
-                reply = yield self._make_page_request((picks[0].n, part), ARCHIVE, asked, size, cursor)
-                part, cursor = part + 1, reply.cursor
-                if reply.kind not in (ReplyKind.OK, ReplyKind.HELD):
-                    failed = reply
-                elif cursor is None:
-                    break
-        found = {}
+                names += _name_author(Who(known, who.username))
+        failed = (yield from self._search_authors(picks[0].n, names)) if names else None
         for pick in picks:
+            if pick.n in found:
+                continue
             if failed is not None:
                 found[pick.n] = Outcome(pick.n, pick.node, failed.at, missing=Reason.TEMPORARY)
                 continue
@@ -206,17 +193,42 @@ class XSource:
             found[pick.n] = reading.make_outcome()
         return found
 
+    def _search_authors(self, n: int, names: Sequence[str]) -> Generator[Request, Reply, Reply | None]:
+        """Search to the end for what matches of some accounts; return the reply that failed, None where none did."""
+        part, size = RequestPart.MATCHED, self.policy.get_endpoint(ARCHIVE).page
+        for query in self.matching[0] if self.matching is not None else ():
+            asked = {"query": join_authors(query, names), **self.words.fields, **self.words.search}
+            asked |= {**EARLIEST, **self.span}
+            cursor: str | None = None
+            while True:
+                reply = yield self._make_page_request((n, part), ARCHIVE, asked, size, cursor)
+                if reply.kind not in (ReplyKind.OK, ReplyKind.HELD):
+                    return reply
+                part += 1
+                if reply.cursor is None or (reply.cursor == cursor and not reply.answer.posts):
+                    break
+                cursor = reply.cursor
+        return None
+
     def _read_page(self, pick: Pick, who: Who) -> Conversation:
-        """Read the next page of a timeline; the mark of the outcome is where the one after it begins, "" at the end."""
+        """Read the next page of a timeline; the mark of the outcome is where the one after it begins, "" at the end.
+
+        Where the place of the next page is not known any more, the timeline is read from its start: posts count once.
+        """
         if who.id is None:
-            raise ValueError("a further page of an account that was not read before")
-        reading = Reading(replace(pick, since=""))
+            return {pick.n: Outcome(pick.n, pick.node, 0.0, missing=Reason.UNKNOWN)}
+        reading, page = Reading(replace(pick, since="")), Reading(replace(pick, since=""))
         reading.take((yield Request((pick.n, 0), TIMELINE + READ_BEFORE, {})))
         asked = {"id": who.id, **self.words.fields, **self.span}
-        size = self.policy.get_endpoint(TIMELINE).page
-        reply = yield self._make_page_request((pick.n, 1), TIMELINE, asked, size, pick.since or None)
+        size, cursor, part = self.policy.get_endpoint(TIMELINE).page, pick.since or None, 1
+        reply = yield self._make_page_request((pick.n, part), TIMELINE, asked, size, cursor)
+        if page.is_expired(reply, cursor):
+            reply = yield self._make_page_request((pick.n, part + 1), TIMELINE, asked, size, None)
+        page.take(reply)
+        if page.missing is not None:
+            return {pick.n: page.make_outcome()}
         reading.take(reply)
-        return {pick.n: replace(reading.make_outcome(), mark=(reply.cursor or "") if reading.missing is None else "")}
+        return {pick.n: replace(reading.make_outcome(), mark=reply.cursor or "")}
 
     def mark(self, at: float) -> str:
         """Return the last snowflake before the millisecond of `at`; "" in the years before snowflakes."""
@@ -440,10 +452,14 @@ def _find_pairs(batch: Batch, accounts: Mapping[Node, Who]) -> list[tuple[Pick, 
     return [(pick, inward[pick.node]) for pick in named if pick.act == Act.WALK and pick.node in inward]
 
 
-def _name_author(who: Who) -> str:
-    """Return how a query names the author of posts: by the username, or by the id where that says something else."""
+def _name_author(who: Who) -> list[str]:
+    """Return how a query names the author of posts: by the id, and by the username, if that says nothing else.
+
+    Names change, and X's present page on operators shows none by id (an earlier one did).
+    """
     name = who.username or ""
-    return name if LEGAL.fullmatch(name) and name.lower() not in OPERATORS else str(who.id)
+    usual = LEGAL.fullmatch(name) and not name.isdigit() and name.lower() not in OPERATORS
+    return [str(who.id), name] if usual else [str(who.id)]
 
 
 def _is_legal(who: Who) -> bool:

@@ -8,6 +8,9 @@ from typing import NamedTuple
 from sqlalchemy import Connection, text
 
 from socialcrawl.engine.model import Act
+from socialcrawl.storage.queries.further_pages import JOIN_LAST
+
+# ruff: noqa: S608  (the texts are our own)
 
 # What is no day is left out of the days: who imported a post claims when it was written.
 DAYS = """
@@ -30,12 +33,13 @@ left join (select distinct node from link where campaign = :campaign and n in
   on m.node = a.author
 """
 # An account on the wider topic only is worth less than 1 in a walk.
-ACCOUNTS = """
+ACCOUNTS = f"""
 select case when p.act in ('seed', 'import') then 0 else 1 end as discovered, count(distinct o.node),
-  count(distinct case when o.value > 0 and not (p.act = 'walk' and o.value < 1) then o.node end)
+  count(distinct case when coalesce(u.value, o.value) > 0 and not (p.act = 'walk' and o.value < 1) then o.node end)
 from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
+{JOIN_LAST}
 where o.campaign = :campaign and o.missing is null and o.node >= 0
-  and p.act in ('seed', 'expand', 'match', 'page', 'recrawl', 'walk', 'import') group by 1
+  and p.act in ('seed', 'expand', 'match', 'recrawl', 'walk', 'import') group by 1
 """
 
 TEXTS = """
@@ -49,6 +53,7 @@ EMPTY = """
 select count(distinct o.node) from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
 where o.campaign = :campaign and o.missing is null and o.node >= 0 and o.posts = 0
   and p.act in ('seed', 'expand', 'walk')
+  and not exists (select 1 from pick m where m.campaign = :campaign and m.act = 'match')
 """
 SEARCHES = """
 select coalesce(sum(g.size), 0) from coverage_gap g join campaign c on c.name = g.campaign

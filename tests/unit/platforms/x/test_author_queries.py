@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.relevance import Topic
-from socialcrawl.platforms.x.author_queries import MOST_NAMES, group_authors, join_authors, restrict_queries
+from socialcrawl.platforms.x.author_queries import MOST_NAMES, count_authors, join_authors, restrict_queries
 from socialcrawl.platforms.x.entities import ENTITIES
 
 NAMES = st.lists(st.from_regex(r"[A-Za-z0-9_]{1,15}", fullmatch=True), min_size=1, max_size=120)
@@ -60,11 +60,15 @@ def test_more_accounts_than_there_is_room_for_cannot_be_left_out(count):
         restrict_queries(build("kernel"), without=names, longest=512 if count > MOST_NAMES else 400)
 
 
-@given(words=WORDS, names=NAMES)
-def test_groups_of_accounts_fit_into_a_query_of_each_part_of_the_keywords(words, names):
-    queries, once = build(*words)(512), list(dict.fromkeys(names))
-    groups = group_authors(queries, once, 1_024)
-    assert [name for group in groups for name in group] == once
-    for group in groups:
-        assert len(group) <= MOST_NAMES
-        assert all(len(join_authors(query, group)) <= 1_024 for query in queries)
+IDS = st.lists(st.from_regex(r"[1-9][0-9]{0,18}", fullmatch=True), min_size=17, max_size=17, unique=True)
+
+
+@given(words=WORDS, names=NAMES, ids=IDS)
+def test_as_many_accounts_as_are_said_fit_into_a_query_by_id_and_name_with_each_part_of_the_keywords(words, names, ids):
+    queries = build(*words)(512)
+    many = count_authors(queries, 1_024)
+    assert 8 < many <= MOST_NAMES // 2
+    terms = [
+        term for key, name in zip(ids[:many], [*names, *["x" * 15] * 17][:many], strict=True) for term in (key, name)
+    ]
+    assert all(len(join_authors(query, terms)) <= 1_024 for query in queries)
