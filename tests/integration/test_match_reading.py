@@ -134,6 +134,8 @@ def test_the_report_counts_an_account_once_with_its_last_reading(crawled):
     assert shown[1] == shown[2]
     course = rows(database, "select relevance, seed_relevance from campaign_progress order by n desc limit 1")[0]
     assert course == pytest.approx((told["relevance"], told["seed_relevance"]))
+    assert told["accounts_read"] == len(accounts)
+    assert told["discovered_on_topic"] == sum(value > 0 for node, value in accounts.items() if node not in seeds)
     assert told["reused"] == 0, "the part of a pick is no answer of an earlier campaign"
 
 

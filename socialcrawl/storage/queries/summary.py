@@ -1,7 +1,6 @@
 """Questions that a report asks of a campaign, in SQL. They read; they change nothing."""
 
-# ruff: noqa: S608  (the texts are our own)
-
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,7 @@ import orjson
 from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
-from socialcrawl.engine.model import MILLS_PER_DOLLAR
+from socialcrawl.engine.model import MILLS_PER_DOLLAR, Act
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.platforms.facts import DEFAULT
 from socialcrawl.storage.queries.further_pages import JOIN_LAST
@@ -37,11 +36,10 @@ from (
 order by best.value desc, best.n
 """
 SEEDS, DISCOVERED = "'seed', 'import'", "'expand', 'match', 'walk'"  # acts by which an account was read
-VALUES = f"""
-select case when p.act = 'walk' and o.value < 1 then 0.0 else coalesce(u.value, o.value) end, p.act <> 'seed'
+VALUES = """
+select case when p.act = 'walk' and o.value < 1 then 0.0 else o.value end, p.act, o.node, o.missing
 from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
-{JOIN_LAST}
-where o.campaign = :campaign and p.act in ('seed', 'expand', 'match', 'probe', 'walk') order by o.n
+where o.campaign = :campaign and p.act in ('seed', 'expand', 'match', 'page', 'probe', 'walk') order by o.n
 """
 REQUESTS = """
 select endpoint, coalesce(kind, 'lost') as kind, coalesce(status, 0) as status, count(*) as requests
@@ -202,7 +200,7 @@ def summarize_campaign(connection: Connection, name: str | None = None, most: in
     """
     number, title = find_campaign(connection, name)
     with connection.begin():
-        values = _read_rows(connection, VALUES, number)
+        values = _replace_by_pages(_read_rows(connection, VALUES, number))
         sent, posts, cost, began, ended, reused = _read_rows(connection, TOTALS, number)[0]
         billed = _read_rows(connection, BILLED, number)
         captured, captured_read = _read_rows(connection, CAPTURED, number)[0]
@@ -241,6 +239,19 @@ def summarize_campaign(connection: Connection, name: str | None = None, most: in
 def _sum_in_order(values: NDArray[np.float64]) -> float:
     """Return the sum in order, as the crawl adds them up: `np.sum` adds in pairs."""
     return float(np.add.accumulate(values)[-1]) if len(values) else 0.0
+
+
+def _replace_by_pages(rows: Sequence[Any]) -> list[tuple[float, bool]]:
+    """Return the values of accounts, each with whether it was no seed; a further page has that of all that was read."""
+    found: list[tuple[float, bool]] = []
+    places: dict[int, int] = {}
+    for value, act, node, missing in rows:
+        if act != Act.PAGE:
+            places[node] = len(found)
+            found.append((value, act != Act.SEED))
+        elif missing is None and node in places:
+            found[places[node]] = value, found[places[node]][1]
+    return found
 
 
 def _read_rows(connection: Connection, sql: str, campaign: int, **more: Any) -> Any:

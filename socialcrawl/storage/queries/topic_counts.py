@@ -8,9 +8,6 @@ from typing import NamedTuple
 from sqlalchemy import Connection, text
 
 from socialcrawl.engine.model import Act
-from socialcrawl.storage.queries.further_pages import JOIN_LAST
-
-# ruff: noqa: S608  (the texts are our own)
 
 # What is no day is left out of the days: who imported a post claims when it was written.
 DAYS = """
@@ -33,13 +30,14 @@ left join (select distinct node from link where campaign = :campaign and n in
   on m.node = a.author
 """
 # An account on the wider topic only is worth less than 1 in a walk.
-ACCOUNTS = f"""
-select case when p.act in ('seed', 'import') then 0 else 1 end as discovered, count(distinct o.node),
-  count(distinct case when coalesce(u.value, o.value) > 0 and not (p.act = 'walk' and o.value < 1) then o.node end)
+ACCOUNTS = """
+select case when p.act in ('seed', 'import') or (p.act = 'page' and exists (
+    select 1 from pick s where s.campaign = o.campaign and s.node = o.node and s.act in ('seed', 'import')))
+  then 0 else 1 end as discovered, count(distinct o.node),
+  count(distinct case when o.value > 0 and not (p.act = 'walk' and o.value < 1) then o.node end)
 from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
-{JOIN_LAST}
 where o.campaign = :campaign and o.missing is null and o.node >= 0
-  and p.act in ('seed', 'expand', 'match', 'recrawl', 'walk', 'import') group by 1
+  and p.act in ('seed', 'expand', 'match', 'page', 'recrawl', 'walk', 'import') group by 1
 """
 
 TEXTS = """
