@@ -14,7 +14,7 @@ from typing import NamedTuple
 from socialcrawl.campaign.plan import Plan
 from socialcrawl.campaign.policies import check_endpoint
 from socialcrawl.crawls.reporting import renew_snapshots
-from socialcrawl.engine.model import Grant, Reply, Request, Stop, Wait, format_time
+from socialcrawl.engine.model import OF_NOBODY, Grant, Reply, Request, Stop, Wait, format_time
 from socialcrawl.errors import SourceError
 from socialcrawl.platforms.base import Wired
 from socialcrawl.ratelimit.planner import WindowPlanner
@@ -27,7 +27,6 @@ from socialcrawl.storage.erasure.orders import ErasureOrder
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.storage.sql_store import SqlStore
 from socialcrawl.storage.stored_checks import StoredJob
-from socialcrawl.storage.stored_rechecks import OF_NOBODY
 
 
 class JobResult(NamedTuple):

@@ -123,9 +123,7 @@ class PostRecheck(DeletionCheck):
     def find_next(self, every: float) -> float:
         """See `DeletionCheck.find_next`."""
         latest, now = self._find_round(), self.now()
-        again = [
-            _find_again(row.began) for row in self._list_rows(ABSENT)
-        ]  # what is left of earlier ones is for others
+        again = [_find_again(row.began) for row in self._list_rows(ABSENT)]  # what is left of earlier is for others
         return min([(now if latest is None else latest.since) + every, *(at for at in again if at > now)])
 
     def measure(self) -> CheckProgress:

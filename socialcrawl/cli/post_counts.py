@@ -11,7 +11,7 @@ from socialcrawl.campaign.plan import Plan
 from socialcrawl.campaign.post_counting import PostCounting, check_counting, plan_counting
 from socialcrawl.cli.single_requests import find_admitted, find_meters, open_wire
 from socialcrawl.engine.clock import SystemClock
-from socialcrawl.engine.model import Grant, ReplyKind, Request, Wait
+from socialcrawl.engine.model import OF_NOBODY, Grant, ReplyKind, Request, Wait
 from socialcrawl.errors import SettingsError, SourceError
 from socialcrawl.forecast.shape import find_remaining
 from socialcrawl.platforms.base import Wired
@@ -21,8 +21,6 @@ from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.database.lease import Lease
 from socialcrawl.storage.sql_store import SqlStore
-
-OF_NOBODY = -1  # the pick that these requests serve in the ledger
 
 
 def count_posts(plan: Plan) -> tuple[int, ...] | None:

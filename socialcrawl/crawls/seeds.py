@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from socialcrawl.engine.model import Act, Node, Outcome, Pick, Reason, SameAs, Unavailable
 
 TRIES = 3  # times a node may fail before it counts as missing
+REST = 20  # picks after which a node that failed for a while is asked again
 
 
 class Seeds:

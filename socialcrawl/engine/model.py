@@ -149,6 +149,8 @@ OWN_PART = "?author"
 """How an endpoint ends whose request the store answers: the posts of one pick, of a search for several picks."""
 READ_BEFORE = "?before"
 """How an endpoint ends whose request the store answers: the posts that earlier picks of the account have read."""
+OF_NOBODY = -1
+"""The first number of the key of a request that serves no pick."""
 ID_LIST = Node(-(2**31))
 """The node of the ids of posts that were imported into a campaign: no account, and no query."""
 ON_TOPIC, WIDER = 1.0, 0.5  # values of walks: of accounts on the topic, and of those on the wider topic only

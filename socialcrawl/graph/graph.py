@@ -203,20 +203,16 @@ class CrawlGraph:
         targets, alpha = targets[others], alpha[others]
         check(node, value, targets, alpha)
         row = self.row(node)
-        rows, weights = sum_links(self._discover(targets), alpha)
-        known, before = sum_links(*self._out.of(row))
-        left = ~np.isin(known, rows)
-        both, after = np.concatenate([rows, known[left]]), np.concatenate([weights, before[left]])
-        order = np.argsort(known)
-        at = order[np.searchsorted(known, both, sorter=order).clip(max=max(len(known) - 1, 0))] if len(known) else known
-        old = known[at] == both if len(known) else np.zeros(len(both), bool)
-        had, was = float(self._value[row]), np.zeros((len(both), 3))
-        if len(known):
-            was[old, 0], was[old, 1] = had, before[at[old]]
-            was[:, 2] = was[:, 0] * was[:, 1]
+        new, old = (_sum_by_row(*links) for links in ((self._discover(targets), alpha), self._out.of(row)))
+        links = new | {one: weight for one, weight in old.items() if one not in new}
+        both, after = np.array(list(links), np.int64), np.array(list(links.values()), np.float64)
+        before = np.array([old.get(one, 0.0) for one in links])
+        known = np.array([one in old for one in links], bool)
+        had = np.where(known, self._value[row], 0.0)
+        was = np.column_stack([had, before, before * had])
         sums = np.column_stack([np.full(len(both), value), after, after * value])
         lines = self._features.take(both, axis=0)
-        lines[:, LINKS] += ~old
+        lines[:, LINKS] += ~known
         lines[:, SUMS] += sums - was
         lines[:, MAXIMA] = np.maximum(lines[:, MAXIMA], sums)
         self._features[both] = lines
@@ -424,6 +420,12 @@ class CrawlGraph:
             self._fetched = grow_array(self._fetched, size)
             self._value = grow_array(self._value, size)
             self._features = grow_array(self._features, size)
+
+
+def _sum_by_row(rows: Rows, alpha: Weights) -> dict[int, float]:
+    """Return the total weight of links by the row that they go to, in order of first appearance."""
+    distinct, weights = sum_links(rows, alpha)
+    return dict(zip(distinct.tolist(), weights.tolist(), strict=True))
 
 
 def _make_blanks(size: int) -> tuple[Weights, Weights]:

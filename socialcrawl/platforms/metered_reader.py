@@ -93,9 +93,10 @@ class MeteredReader(StreamReader):
             if run.connection is None:
                 if run.error is None:
                     run.stop()
-                    why = "the run ended before X answered the request for the stream"
-                    run.error = StreamRefusedError(ReplyKind.LOST, 0, why, reply=Reply(ReplyKind.LOST, self.now()))
-                reply = explain_error(run.error or ConnectionError("it was closed"), self.now())
+                    why = "the stream: the run ended before the server answered the request for it"
+                    reply = Reply(ReplyKind.LOST, self.now(), why=why)
+                else:
+                    reply = explain_error(run.error, self.now())
                 if reply.kind == ReplyKind.LOST:  # it may have been opened, so all of it counts
                     reply, self.advance = replace(reply, cost=most), max(most, self.advance)
                 return reply
@@ -167,9 +168,10 @@ class MeteredReader(StreamReader):
     def _list_events(self, run: StreamRun, most: int, through: Place | None) -> list[StreamEvent]:
         """Return the events of a segment, as far as it can pay for them; one at least."""
         events = super()._list_events(run, most, through)
+        if through is not None:
+            return events
         costs = accumulate(event.cost for event in events)
-        fitting = sum(cost <= self._asked - self._owed for cost in costs)
-        return events if through is not None else events[: max(1, fitting)]
+        return events[: max(1, sum(cost <= self._asked - self._owed for cost in costs))]
 
     def _pay(self, most: int) -> int:
         """Return what of all that is owed is paid now."""

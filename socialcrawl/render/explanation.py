@@ -9,11 +9,10 @@ from typing import Any, cast
 from rich.console import Console
 from rich.table import Table
 
-from socialcrawl.crawls.collect.crawl import REST
 from socialcrawl.crawls.collect.estimators.added import LOWEST
 from socialcrawl.crawls.collect.explain import Decision, Explanation
 from socialcrawl.crawls.registry import find_kind
-from socialcrawl.crawls.seeds import TRIES
+from socialcrawl.crawls.seeds import REST, TRIES
 from socialcrawl.crawls.trace import AccountTrace
 from socialcrawl.crawls.track.report import VisitHistory
 from socialcrawl.engine.draws import CHANCE, STEERED

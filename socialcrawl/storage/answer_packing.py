@@ -123,6 +123,12 @@ class StoredPage(NamedTuple):
     follows: tuple[int, ...] = ()
     mark: str = ""
 
+    def select(self, keys: Collection[str]) -> "StoredPage":
+        """Return the page with those of its posts whose ids are in `keys`."""
+        places = {old: new for new, old in enumerate(i for i, key in enumerate(self.ids) if key in keys)}
+        pairs = [(places[place], node) for place, node in self.pairs if place in places]
+        return self._replace(ids=[self.ids[place] for place in places], pairs=pairs)
+
 
 def parse_page(row: Any) -> StoredPage | None:
     """Return the page of a row of the ledger; None if the ledger does not know it (an older program, or a look-up)."""

@@ -70,12 +70,11 @@ class SharedPages:
     def _select_posts(self, pages: Sequence[StoredPage], node: Node) -> StoredPage:
         """Return one page with the posts of pages that an account wrote, each once."""
         author = dict(self._authors.fetch_rows(list({key for page in pages for key in page.ids})))
-        places: dict[str, int] = {}
-        pairs: dict[tuple[int, int], None] = {}
+        ids: list[str] = []
+        pairs: list[tuple[int, int]] = []
         for page in pages:
-            fresh = {key for key in page.ids if author.get(key) == node and key not in places}
-            for key in page.ids:
-                if key in fresh:
-                    places.setdefault(key, len(places))
-            pairs |= {(places[page.ids[at]], other): None for at, other in page.pairs if page.ids[at] in fresh}
-        return StoredPage(list(places), list(pairs), [], {})
+            known = {*ids}
+            own = page.select({key for key in page.ids if author.get(key) == node and key not in known})
+            pairs += [(len(ids) + place, other) for place, other in own.pairs]
+            ids += own.ids
+        return StoredPage(ids, pairs, [], {})

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, exists, func, insert, select, update
 
 from socialcrawl.engine.model import FAILED as FAILED_KINDS
-from socialcrawl.engine.model import format_time
+from socialcrawl.engine.model import OF_NOBODY, format_time
 from socialcrawl.storage.database.bulk import make_insert, select_by_keys
 from socialcrawl.storage.database.connection import read_unlocked
 from socialcrawl.storage.database.trouble import convert_errors
@@ -41,7 +41,6 @@ ROUND, ABSENT, GONE, UNANSWERED = "round", "absent", "gone", "unanswered"
 STATUSES = {ROUND: BEGUN, ABSENT: BEGUN, GONE: READY, UNANSWERED: FAILED}  # with which a row begins
 ROWS_AT_ONCE = 10_000
 WITNESSES_ALONE = '{"posts":"0"}'  # request.params of a look-up for no post that is due
-OF_NOBODY = -1  # request.n of a request that serves no pick
 COLUMNS = (post.c.id, post.c.repost_of, post.c.created_at, post.c.fetched_at, post_check.c.checked_at)
 
 

@@ -70,12 +70,12 @@ class BillingCheck:
         done = 0
         for rows in read_bills(self.connection, self.story.begun.id):
             self.place = f"request {rows[0].id} to {rows[-1].id}"
-            first = self._fetched.find_times([key for row in rows for key in _list_posts(row)])
+            first = self._fetched.find_times([key for row in rows for key in _parse_ids(row)])
             held = {row.digest for row in rows if row.kind == ReplyKind.HELD and row.digest is not None}
             answered = self._answered.find_requests(sorted(held))
             for row in rows:
                 self._budgets.add(row)
-                if row.kind == ReplyKind.HELD and row.endpoint.endswith((OWN_PART, READ_BEFORE)):
+                if _is_part(row):
                     self._check_part(row, first)
                 elif row.kind == ReplyKind.HELD:
                     self._check_held(row, answered.get(row.digest, row.id))
@@ -121,13 +121,10 @@ class BillingCheck:
 
     def _check_part(self, row: Any, first: Mapping[str, str]) -> None:
         """Hold what a pick has of the pages of others: posts that came before."""
-        listed = _list_posts(row)
-        if len(listed) != row.posts and row.n >= self.story.erased:
-            self.pages.differ(f"request {row.id}", "posts", row.posts, len(listed))
-        for key in listed:
+        self._check_page(row)
+        for key in _parse_ids(row):
             if (came := first.get(key)) is not None and came > row.arrived_at:
                 self.pages.differ(f"request {row.id}", f"post {key}", row.arrived_at, f"came at {came}")
-        self.pages.prove()
 
     def _check_cost(self, row: Any, fresh: int) -> None:
         """Hold the cost of a request against the prices; `fresh` posts were new to the database with it."""
@@ -182,10 +179,10 @@ def _find_prices(story: CampaignRecord) -> tuple[Policy | None, str | None]:
         return None, str(error)
 
 
-def _list_posts(row: Any) -> Sequence[str]:
-    found: Sequence[str] = json.loads(row.post_ids) if row.post_ids else ()
-    return found
+def _is_part(row: Any) -> bool:
+    """Return whether a request was answered with posts that other requests brought."""
+    return bool(row.endpoint.endswith((OWN_PART, READ_BEFORE)))
 
 
 def _parse_ids(row: Any) -> Sequence[str]:
-    return _list_posts(row) if row.kind != ReplyKind.HELD else ()
+    return json.loads(row.post_ids) if row.post_ids and (row.kind != ReplyKind.HELD or _is_part(row)) else ()

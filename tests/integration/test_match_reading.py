@@ -10,10 +10,11 @@ from itertools import count
 import numpy as np
 import orjson
 import pytest
+from archive_captures import write_policy
 from commands import socialcrawl
 from killed_campaigns import Reaper, nursery
 from test_change_mock import OTHER
-from test_money import ENDPOINT, PAGES, POLICY, billed, spent
+from test_money import billed, spent
 from verified_campaigns import DiedError, Mortal, collecting, copied, differences, lived
 from x_crawls import TOKEN_ENV, TOPIC, campaign_of, crawl, posts, rows, sequence
 
@@ -33,17 +34,10 @@ LONGEST, MOST = 1_024, 34  # characters and terms for authors of a query
 ROOMY = {"limit": 100_000}
 
 
-def write_policy(database):
-    """A table of limits without X's one search per second, which would make these tests as slow."""
-    file = database.parent / "policy.toml"
-    pages = {**PAGES, "/2/users/:id/tweets": (100, "post"), "/2/tweets/search/all": (100, "post")}
-    file.write_text(POLICY + "".join(ENDPOINT.format(name, *page) for name, page in pages.items()))
-    return file
-
-
 def matching(url, database, pages=2, **sections):
     crawling = {"estimator": "nh-ne-sum", "steps": None, **sections.pop("crawl", {})}
-    source = {"read": "match", "pages_per_user": pages, "policy": write_policy(database), **sections.pop("source", {})}
+    policy = write_policy(page=100)
+    source = {"read": "match", "pages_per_user": pages, "policy": policy, **sections.pop("source", {})}
     return campaign_of(url, database, crawl=crawling, source=source, **sections)
 
 

@@ -10,6 +10,7 @@ from time import time
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from archive_captures import write_policy
 from refresh_campaigns import written
 from test_change_mock import OTHER
 from test_refresh_campaign import SHARE, bring, edges, refreshing
@@ -134,7 +135,7 @@ def sample(place, folder):
 def match(place, folder):
     """Accounts are matched by searches, and two pages of some timelines are read: then there are no more accounts."""
     with serve_in_thread(posts(), missing=SHARE, limit=LIMIT) as mock:
-        source = {"read": "match", "pages_per_user": 2}
+        source = {"read": "match", "pages_per_user": 2, "policy": write_policy(page=100)}
         assert lived(collecting(mock.url, place, source=source, crawl={"steps": 150})) > 2
 
 

@@ -25,12 +25,10 @@ from socialcrawl.crawls.collect.ranking import Ranking
 from socialcrawl.crawls.collect.shadow_estimators import EstimatorGroup
 from socialcrawl.crawls.collect.strategies import Greedy, Strategy
 from socialcrawl.crawls.node_limit import stop_at_limit
-from socialcrawl.crawls.seeds import TRIES, Seeds
+from socialcrawl.crawls.seeds import REST, TRIES, Seeds
 from socialcrawl.engine.model import FIRST_READS, Act, Node, Outcome, Pick, Reason, SameAs, Stop, StopKind
 from socialcrawl.engine.protocols import Batch
 from socialcrawl.graph.graph import CrawlGraph
-
-REST = 20  # picks after which a node that failed for a while is offered again
 
 
 class Collect(BulkFold):
@@ -58,6 +56,7 @@ class Collect(BulkFold):
         self.graph = CrawlGraph()
         self.ranking = Ranking(self.graph, estimator)
         self.pages = None if pages is None else PageQueue(self.graph, pages)
+        self._read = Act.EXPAND if pages is None else Act.MATCH  # how accounts of the frontier are read
         self.picks = 0  # all decisions so far: the next pick's n
         self.taken = 0  # those after the seeds: what the budget counts
         self.relevance = 0.0  # sum of beta over the steps after the seeds
@@ -75,8 +74,7 @@ class Collect(BulkFold):
             return tuple(Pick(self.picks + i, node, act) for i, node in enumerate(nodes))
         if not self.seeds.asked and not self.imported and not self.captured:
             return Stop(StopKind.FAILED, self.seeds.explain_empty())
-        read = Act.EXPAND if self.pages is None else Act.MATCH
-        most = size * self.width(read)
+        most = size * self.width(self._read)
         left = most if self.steps is None else min(most, self.steps - self.taken)
         if left <= 0:
             return stop_at_limit(self.steps or 0, self.taken)
@@ -85,7 +83,7 @@ class Collect(BulkFold):
         rows, scores = self.strategy.pick(self.ranking, left, self.taken)
         thoughts = self.company.score_shadows(self.graph, rows, self.taken)
         return tuple(
-            Pick(self.picks + i, self.graph.node(row), read, score, self.graph.features(row), shadows=thought)
+            Pick(self.picks + i, self.graph.node(row), self._read, score, self.graph.features(row), shadows=thought)
             for i, (row, score, thought) in enumerate(zip(rows.tolist(), scores.tolist(), thoughts, strict=True))
         )
 
@@ -206,8 +204,7 @@ class Collect(BulkFold):
     def _pick_late(self, left: int) -> Batch:
         """Pick nodes that rest before their time, with nothing else to do; seeds among them as seeds."""
         nodes = list(self.resting)[:left]
-        read = Act.EXPAND if self.pages is None else Act.MATCH
-        acts = [Act.SEED if node in self.seeds else read for node in nodes]
+        acts = [Act.SEED if node in self.seeds else self._read for node in nodes]
         return tuple(
             Pick(self.picks + i, node, act, 0.0, self.graph.features(self.graph.row(node)))
             for i, (node, act) in enumerate(zip(nodes, acts, strict=True))

@@ -1,9 +1,8 @@
 """Which account's timeline is read further, where accounts are matched by a search first. Pure.
 
 A search for the posts that match shows no links of the others: they come from timelines. The next page is that of the
-account with the highest (value + NEARNESS ln(1 + in-links)) / (1 + pages read), which
-did best of several rules in a prototype: who wrote about the topic links to others who do, and many are linked to by
-all.
+account with the highest (value + NEARNESS ln(1 + in-links)) / (1 + pages read). Of several rules, this did best in a
+prototype: who wrote about the topic links to others who did, and so does who is linked to often.
 """
 
 from math import inf
@@ -11,13 +10,12 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from socialcrawl.crawls.seeds import REST, TRIES
 from socialcrawl.engine.model import Node, Outcome, Pick, Reason
 from socialcrawl.graph.graph import CrawlGraph
 from socialcrawl.graph.links import grow_array
 
 NEARNESS = 0.3
-TRIES = 3  # times that a page may fail before its account is read no further
-REST = 20  # picks after which a page that failed is tried again
 
 
 class PageQueue:

@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.crawls.refresh.row_queue import ACTIVE, DEAD, LEFT, RESTING, SAME, UNKNOWN, GrowingArray, Ints
-from socialcrawl.crawls.seeds import TRIES
+from socialcrawl.crawls.seeds import REST, TRIES
 from socialcrawl.engine.model import SAME_AS, Node, Reason
 
-REST = 20  # picks after which a node that failed for a while is asked again
 FOR_GOOD = (Reason.FORGOTTEN, Reason.EXCLUDED, Reason.OPTED_OUT)  # they leave the dataset
 
 Tell = Callable[[Ints, NDArray[np.int8], dict[int, Node]], None]

@@ -20,7 +20,7 @@ from socialcrawl.crawls.sample.neighbour_lists import UNREAD
 from socialcrawl.crawls.sample.rules import WalkRules
 from socialcrawl.crawls.sample.visits import ReadNodes, Visits, list_read_nodes, list_visits
 from socialcrawl.crawls.sample.walks import ALONE, IDLE, LENGTH, QUOTA, Walks
-from socialcrawl.crawls.seeds import TRIES, Seeds
+from socialcrawl.crawls.seeds import REST, TRIES, Seeds
 from socialcrawl.engine.model import (
     ON_TOPIC,
     STEPS,
@@ -37,7 +37,6 @@ from socialcrawl.engine.model import (
 from socialcrawl.engine.protocols import Batch, History, skip_known
 from socialcrawl.text.wording import pluralize
 
-REST = 20  # picks after which a node that failed for a while is asked again
 CHUNK = 4096  # nodes whose lists are fixed together when a history is folded
 LINES = (Act.SEARCH, Act.RESOLVE)
 EMPTY = Outcome(-1, Node(-1), 0.0)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.crawls.node_limit import stop_at_limit
-from socialcrawl.crawls.seeds import TRIES, Seeds
+from socialcrawl.crawls.seeds import REST, TRIES, Seeds
 from socialcrawl.crawls.track.renames import merge
 from socialcrawl.crawls.track.target import Target
 from socialcrawl.crawls.track.tracked_graph import CRAWLED, FRONTIER, GONE, TrackedGraph
@@ -22,7 +22,6 @@ from socialcrawl.engine.model import Act, Node, Outcome, Pick, Reason, SameAs, S
 from socialcrawl.engine.protocols import Batch, History, skip_known
 from socialcrawl.importance.opic import Cash
 
-REST = 20  # picks after which a node that failed for a while may be asked again
 FOR_GOOD = (Reason.FORGOTTEN, Reason.EXCLUDED, Reason.OPTED_OUT)  # it is not the account that is away
 DOUBLINGS = 64  # of a pause: more would be no number
 

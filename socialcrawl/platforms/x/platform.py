@@ -109,7 +109,7 @@ class XPlatform(Platform):
     def check_slices(self, settings: Settings, slices: SlicePlan) -> None:
         """See `Platform.check_slices`: the archive and the stream are open to tokens of applications only."""
         self.check_slice_keys(slices, "counts", "replace_rules")
-        signed = [one.name for one, _ in self.list_credentials(settings) if one.kind != "app"]
+        signed = self._list_users(settings)
         if slices.live and signed:
             raise SettingsError(
                 f"X's stream takes bearer tokens of an application only, and {signed[0]!r} is a user's: remove it, or "
@@ -120,6 +120,10 @@ class XPlatform(Platform):
                 f"X's full-archive search takes bearer tokens of an application only, and {signed[0]!r} is a user's: "
                 "remove it, or set archive = false under [capture] to search the last 7 days."
             )
+
+    def _list_users(self, settings: Settings) -> list[str]:
+        """Return the names of the credentials that speak for a user."""
+        return [one.name for one, _ in self.list_credentials(settings) if one.kind != "app"]
 
     def list_slice_queries(self, settings: Settings, topic: Topic, slices: SlicePlan) -> list[str]:
         """See `Platform.list_slice_queries`."""
@@ -155,7 +159,7 @@ class XPlatform(Platform):
                 raise SettingsError(
                     f"{name!r} under [accounts] is not a username of X (letters, digits and _), nor a pattern with *."
                 )
-        signed = [one.name for one, _ in self.list_credentials(settings) if one.kind != "app"]
+        signed = self._list_users(settings)
         if settings.source.pages_after_match is not None and signed:
             raise SettingsError(
                 'read = "match" under [source] searches X\'s full archive, which takes bearer tokens of an application '

@@ -118,7 +118,7 @@ class XSource:
 
     def width(self, act: Act) -> int:
         """Return 100 for look-ups and probes (users), what fits into a query for matches, 1 for everything else."""
-        if self.matching is not None and act in (Act.MATCH, Act.SEED):
+        if self._is_matched(act):
             return self._at_once
         return LOOK_UP if act in TOGETHER else 1
 
@@ -137,11 +137,10 @@ class XSource:
             Act.INWARD: self._read_inward,
             Act.PAGE: self._read_page,
         }
-        matched = self._list_matched(batch)
+        matched = [pick for pick in batch if self._is_matched(pick.act)]
         pairs = _find_pairs(batch, accounts)
-        both = {pick.n for pair in pairs for pick in pair}
-        both |= {pick.n for pick in matched}
-        single = [pick for pick in batch if pick.act not in TOGETHER and pick.n not in both]
+        shared = {pick.n for group in (matched, *pairs) for pick in group}
+        single = [pick for pick in batch if pick.act not in TOGETHER and pick.n not in shared]
         made = [alone.get(pick.act, self._read_user)(pick, accounts.get(pick.node, NOBODY)) for pick in single]
         made += [self._read_both(walk, inward, accounts[walk.node]) for walk, inward in pairs]
         made += self._start_matches(matched, accounts)
@@ -152,10 +151,9 @@ class XSource:
                 made += [converse(picks[i : i + LOOK_UP], accounts) for i in range(0, len(picks), LOOK_UP)]
         return made
 
-    def _list_matched(self, batch: Batch) -> list[Pick]:
-        """Return the picks of a batch that are read by a search for what matches."""
-        acts = () if self.matching is None else (Act.MATCH, Act.SEED)
-        return [pick for pick in batch if pick.act in acts]
+    def _is_matched(self, act: Act) -> bool:
+        """Return whether accounts are read by a search for what matches."""
+        return self.matching is not None and act in (Act.MATCH, Act.SEED)
 
     def _start_matches(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> list[Conversation]:
         """Return conversations about as many picks as a query can name.
@@ -220,10 +218,10 @@ class XSource:
         reading, page = Reading(replace(pick, since="")), Reading(replace(pick, since=""))
         reading.take((yield Request((pick.n, 0), TIMELINE + READ_BEFORE, {})))
         asked = {"id": who.id, **self.words.fields, **self.span}
-        size, cursor, part = self.policy.get_endpoint(TIMELINE).page, pick.since or None, 1
-        reply = yield self._make_page_request((pick.n, part), TIMELINE, asked, size, cursor)
+        size, cursor = self.policy.get_endpoint(TIMELINE).page, pick.since or None
+        reply = yield self._make_page_request((pick.n, 1), TIMELINE, asked, size, cursor)
         if page.is_expired(reply, cursor):
-            reply = yield self._make_page_request((pick.n, part + 1), TIMELINE, asked, size, None)
+            reply = yield self._make_page_request((pick.n, 2), TIMELINE, asked, size, None)
         page.take(reply)
         if page.missing is not None:
             return {pick.n: page.make_outcome()}

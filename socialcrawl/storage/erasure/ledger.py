@@ -1,7 +1,7 @@
 """The ledger without what goes: parameters, pages and kept answers, and what is left of the pages each pick read."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,13 +18,14 @@ from socialcrawl.storage.database.bulk import make_update, select_by_keys
 from socialcrawl.storage.erasure import dry_run
 from socialcrawl.storage.erasure.ownership import is_owned
 from socialcrawl.storage.erasure.targets import ErasureTargets, gone_post
+from socialcrawl.storage.erasure.texts import STANDIN
 from socialcrawl.storage.link_weights import LinkWeigher, read_link_settings
 from socialcrawl.storage.schema.tables import campaign as table
 from socialcrawl.storage.schema.tables import hit, request
 
 CHUNK = 2_000  # rows read at a time
 CLEANED = ("params", "digest", "cursor", "post_ids", "nodes", "answer")
-QUERY, AUTHOR, CLEANED_NAME = "query", re.compile(r"\bfrom:(?P<key>\w+)", re.ASCII), "@forgotten"
+QUERY, AUTHOR = "query", re.compile(r"\bfrom:(?P<key>\w+)", re.ASCII)
 TOKENS = ("pagination_token", "next_token", "cursor", "max_id", "since_id", "after")  # of the answer before, or a visit
 Key = tuple[int, int]
 """A pick: campaign.id, pick.n."""
@@ -47,8 +48,8 @@ class PickRecount:
         """Add a page; `counts` are the occurrences in posts."""
         going = [key for key in page.ids if key in gone.posts]
         if going:
-            linking.add(self.lost, _select_posts(page, going)._replace(follows=()), {}, part)
-            page = _select_posts(page, {*page.ids}.difference(going))
+            linking.add(self.lost, page.select(going)._replace(follows=()), {}, part)
+            page = page.select({*page.ids}.difference(going))
         linking.add(self.left, page, counts, part)
 
 
@@ -259,7 +260,7 @@ def redact_question(row: Any, gone: ErasureTargets) -> tuple[str, str | None, st
 
 def _redact_author(found: re.Match[str], gone: ErasureTargets) -> str:
     key = found["key"]
-    return f"from:{CLEANED_NAME}" if key in gone.ids or key.lower() in gone.names else found[0]
+    return f"from:{STANDIN}" if key in gone.ids or key.lower() in gone.names else found[0]
 
 
 def _is_named(param: str, key: str, endpoint: str, gone: ErasureTargets) -> bool:
@@ -274,16 +275,9 @@ def _is_named(param: str, key: str, endpoint: str, gone: ErasureTargets) -> bool
     return not gone.names.keys().isdisjoint((key.lower(), full_name.lower()))
 
 
-def _select_posts(page: StoredPage, keys: Collection[str]) -> StoredPage:
-    """Return the page with those of its posts whose ids are in `keys`."""
-    places = {old: new for new, old in enumerate(i for i, key in enumerate(page.ids) if key in keys)}
-    pairs = [(places[place], node) for place, node in page.pairs if place in places]
-    return page._replace(ids=[page.ids[place] for place in places], pairs=pairs)
-
-
 def _clean(page: StoredPage, gone: ErasureTargets) -> StoredPage | None:
     """Return a page without what goes; None if there is nothing in it that does."""
-    left = _select_posts(page, {*page.ids}.difference(gone.posts))
+    left = page.select({*page.ids}.difference(gone.posts))
     left = left._replace(
         pairs=[(place, node) for place, node in left.pairs if node not in gone.nodes],
         found=[node for node in page.found if node not in gone.nodes],
