@@ -90,6 +90,10 @@ class CrawlGraph:
         """Return the row of a known node."""
         return int(self._next_of[node]) - 1
 
+    def is_known(self, node: Node) -> bool:
+        """Return whether a node was read, or is linked to by one that was."""
+        return node < len(self._next_of) and self.row(node) >= 0
+
     def nodes(self, rows: Rows | slice = slice(None)) -> NDArray[np.int64]:
         """Return the nodes in `rows`; without them all known nodes, in order of discovery."""
         return np.array(self._node[: self.size][rows])
@@ -376,8 +380,8 @@ class CrawlGraph:
         return np.subtract(self._next_of[nodes], 1, dtype=np.int64)
 
     def _get_row(self, node: Node) -> int:
-        if node < len(self._next_of) and (row := self.row(node)) >= 0:
-            return row
+        if self.is_known(node):
+            return self.row(node)
         return int(self._discover(np.array([node], np.int64))[0])
 
     def _discover(self, nodes: NDArray[np.int64]) -> Rows:

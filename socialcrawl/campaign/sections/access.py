@@ -1,7 +1,7 @@
 """Sections on how a platform is asked: with which tokens, at which address, within which limits."""
 
 import re
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -48,6 +48,9 @@ class TokenSection(Section):
 
 
 MATCH = "match"
+Reading = Literal["timeline", "match"]
+READINGS: tuple[Reading, ...] = get_args(Reading)
+"""The ways of reading accounts."""
 MOST_PAGES = 32  # of a timeline: X hands out 3,200 posts
 
 
@@ -85,7 +88,7 @@ class SourceSection(Section):
     vocabulary: Literal["tweet", "post"] = Field(
         default="tweet", description="tweet (tweet.fields) or post (post.fields)"
     )
-    read: Literal["timeline", "match"] = Field(
+    read: Reading = Field(
         default="timeline",
         description="how accounts are read (X, kind collect): by their timelines, or by a search for what matches",
     )

@@ -14,9 +14,7 @@ from socialcrawl.campaign.plan import read_usernames
 from socialcrawl.campaign.settings import CrawlSection, Settings
 from socialcrawl.cli.commands.demo_kinds import DemoOptions, KindDemo
 from socialcrawl.crawls.facts import COLLECT
-from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError
-from socialcrawl.graph.relevance import Topic
 from socialcrawl.storage.database.health import open_readable
 from socialcrawl.text.wording import pluralize
 
@@ -120,6 +118,7 @@ class CollectDemo(KindDemo):
                 "--seeds names the accounts to begin with, --seed-size draws some: give one of the two."
             )
         from socialcrawl.lab.post_table import fold_name, read_posts  # noqa: PLC0415
+        from socialcrawl.mock.topic_seeds import draw_topic_seeds  # noqa: PLC0415
         from socialcrawl.mock.world import build_world  # noqa: PLC0415
 
         world = build_world(read_posts(posts))
@@ -130,11 +129,4 @@ class CollectDemo(KindDemo):
             if not names:
                 raise SettingsError(f"The file of seeds {wanted.seeds} names no account: write one username per line.")
             return names
-        count = Topic([keyword]).count
-        matching = dict.fromkeys(int(a) for a, text in zip(world.author, world.texts, strict=True) if count(text))
-        if not matching:
-            raise SettingsError(f"No post of {posts} uses the word {keyword!r}: choose another --keyword.")
-        authors = list(matching)
-        size = min(wanted.seed_count or 0, len(authors))
-        drawn = make_generator(wanted.seed, "seeds of the demo", 0).choice(len(authors), size, replace=False)
-        return [usernames[authors[i]] for i in drawn.tolist()]
+        return draw_topic_seeds(world, keyword, wanted.seed_count or 0, wanted.seed)

@@ -97,8 +97,9 @@ class BulkFold:
         for node in columns.node[some][~step].tolist():
             self.seeds.bring(Node(node))
         if self.pages is not None:
-            for node in columns.node[some][step & fetched].tolist():
-                self.pages.note_matched(Node(node))
+            matched = step & fetched
+            for node, worth in zip(columns.node[some][matched].tolist(), value[matched].tolist(), strict=True):
+                self.pages.note_matched(Node(node), worth)
         # `accumulate` adds one after the other; `sum` would not.
         self.relevance = float(np.add.accumulate(np.concatenate([[self.relevance], value[step]]))[-1])
         if self.company.learns and columns.x is not None and (taught := step & fetched).any():

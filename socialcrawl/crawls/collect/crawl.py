@@ -166,7 +166,7 @@ class Collect(BulkFold):
             row = self.graph.add(pick.node, outcome.value, outcome.targets, outcome.alpha)
             self.company.note_fetched(self.graph, row)
             if self.pages is not None and pick.act != Act.IMPORT:
-                self.pages.note_matched(pick.node)
+                self.pages.note_matched(pick.node, outcome.value)
             if teaches:
                 self.company.learn(np.array([x]), np.array([outcome.value]))
             return

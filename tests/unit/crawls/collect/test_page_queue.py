@@ -1,16 +1,16 @@
 """Which timeline is read further: the order, the end of a timeline, failures, and that it follows from the history."""
 
+from collections import Counter
+from dataclasses import dataclass, field
 from math import log1p
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialcrawl.crawls.collect.page_queue import NEARNESS, REST, TRIES, PageQueue
+from socialcrawl.crawls.collect.page_queue import DECLINE, NEARNESS, REST, TRIES, TRUST, PageQueue
 from socialcrawl.engine.model import Act, Node, Outcome, Pick, Reason
 from socialcrawl.graph.graph import CrawlGraph
-
-ACCOUNTS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), min_size=1, max_size=8)  # value, pages read
 
 
 def make(accounts, most=32):
@@ -19,32 +19,88 @@ def make(accounts, most=32):
     queue = PageQueue(graph, most)
     for node, (value, _) in enumerate(accounts):
         graph.add(Node(node), float(value), np.arange(node), np.ones(node))
-        queue.note_matched(Node(node))
+        queue.note_matched(Node(node), float(value))
     for node, (_, pages) in enumerate(accounts):
         for number in range(pages):
             queue.note_page(Pick(0, Node(node), Act.PAGE), Outcome(0, Node(node), 0.0, mark=f"{number}"))
     return graph, queue
 
 
-@given(ACCOUNTS, st.integers(1, 9))
-def test_the_next_page_is_that_of_the_highest_value_and_nearness_a_page(accounts, size):
-    graph, queue = make(accounts)
-    links = range(len(accounts) - 1, -1, -1)
-    wanted = {
-        node: (value + NEARNESS * log1p(many)) / (1 + pages)
-        for node, ((value, pages), many) in enumerate(zip(accounts, links, strict=True))
-    }
+@dataclass
+class Story:
+    """What happened, in plain values, and what is expected of the next pages by the definition."""
+
+    values: dict = field(default_factory=dict)  # by account that was matched
+    links: dict = field(default_factory=dict)  # whom each links to
+    pages: Counter = field(default_factory=Counter)
+    led: dict = field(default_factory=dict)  # by account, whose page led to it first
+    expected: float = TRUST
+
+    def known(self):
+        return self.values.keys() | set().union(*self.links.values())
+
+    def rated(self, node):
+        many = sum(node in targets for targets in self.links.values())
+        return self.values[node] + NEARNESS * log1p(many)
+
+    def found(self, node=None):
+        return sum(self.values.get(to, 0.0) for to, by in self.led.items() if node in (None, by))
+
+    def scores(self):
+        rate = (TRUST + self.found()) / self.expected
+        return {
+            node: (rate * self.rated(node) + self.found(node)) / (1 + self.pages[node]) ** DECLINE
+            for node in self.values
+        }
+
+
+PAGES = st.lists(st.tuples(st.integers(0, 11), st.sets(st.integers(0, 11), max_size=4), st.integers(0, 9)), max_size=12)
+
+
+@given(PAGES, st.integers(1, 9))
+def test_the_next_page_is_the_one_that_is_expected_to_lead_to_most_relevance(history, size):
+    graph, story = CrawlGraph(), Story()
+    queue = PageQueue(graph, 32)
+
+    def match(node, value):
+        graph.add(Node(node), float(value), np.empty(0, np.int64), np.empty(0))
+        queue.note_matched(Node(node), float(value))
+        story.values[node] = float(value)
+        story.links.setdefault(node, set())
+
+    match(0, 4)
+    for number, (place, targets, value) in enumerate(history):
+        reader = list(story.values)[place % len(story.values)]
+        story.expected += story.rated(reader)
+        story.led |= dict.fromkeys(targets - story.known(), reader)
+        story.pages[reader] += 1
+        ends, weights = np.array(sorted(targets), np.int64), np.ones(len(targets))
+        outcome = Outcome(number, Node(reader), 0.0, graph_value(graph, reader), ends, weights, mark=f"{number}")
+        queue.note_page(Pick(number, Node(reader), Act.PAGE), outcome)
+        graph.renew(Node(reader), outcome.value, ends, weights)
+        story.links[reader] |= targets - {reader}
+        waiting = sorted(story.known() - story.values.keys())
+        if waiting and value:
+            match(waiting[place % len(waiting)], value - 1)
+    wanted = story.scores()
     found = queue.choose(size, 0)
-    assert len(found) == min(size, len(accounts))
+    assert len(found) == min(size, len(wanted))
     chosen = [graph.node(row) for row, _, _ in found]
     assert len(set(chosen)) == len(chosen)
     scores = [score for _, score, _ in found]
     assert scores == sorted(scores, reverse=True)
     np.testing.assert_allclose(scores, [wanted[node] for node in chosen])
     left = [score for node, score in wanted.items() if node not in chosen]
-    assert not left or max(left) <= min(scores) + 1e-12
-    marks = ["" if not accounts[node][1] else f"{accounts[node][1] - 1}" for node in chosen]
-    assert [mark for _, _, mark in found] == marks
+    assert not left or max(left) <= min(scores) + 1e-9
+
+
+def graph_value(graph, node):
+    return float(graph.value(np.array([graph.row(Node(node))]))[0])
+
+
+def test_the_next_page_of_a_timeline_begins_where_the_last_one_ended():
+    graph, queue = make([(5, 2), (4, 0), (3, 1)])
+    assert {graph.node(row): mark for row, _, mark in queue.choose(9, 9)} == {0: "1", 1: "", 2: "0"}
 
 
 def test_a_timeline_that_has_no_more_and_one_that_was_read_far_enough_are_left_alone():
