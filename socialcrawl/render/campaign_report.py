@@ -200,6 +200,7 @@ def collect_values(given: CampaignReport) -> dict[str, Any]:
         "top_discovered": [_collect_account(row) for row in found.discovered],
         **more,
         **_collect_captured(found),
+        **({} if found.recall is None else {"search_recall": found.recall._asdict()}),
         **collect_knowledge(given.known),
     }
 
@@ -386,6 +387,8 @@ def _describe_gaps(found: Summary) -> Iterator[str]:
             f"authors brought by a capture: {found.captured:,}, of whom {found.captured_read:,} were read; of the "
             "others only posts that were held are known (partial evidence)"
         )
+    if found.recall is not None and found.recall.posts:
+        yield found.recall.sentence
     if found.missing:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in found.missing.items())
         yield f"accounts that could not be read: {reasons}"

@@ -163,6 +163,8 @@ def _describe_choice(facts: CollectionFacts, found: Summary) -> Iterator[str]:
             "Accounts were read by searches for those of their posts that match, which return no reposts; their other "
             f"posts only on further pages ({pluralize(source['pages_per_user'], 'page')} of each account at most)."
         )
+        if found.recall is not None and found.recall.posts:
+            yield found.recall.sentence
     elif not found.on_topic.captured and (pages := source.get("pages_per_user")):
         yield f"Of each account, at most {pluralize(pages, 'page')} of its newest posts were read."
 

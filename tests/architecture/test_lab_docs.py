@@ -53,9 +53,9 @@ def walked(tmp_path_factory):
 
 
 def test_the_page_has_commands_and_nothing_that_is_not_run_but_ray():
-    assert [kind for kind, _ in BLOCKS].count("sh") == 8
+    assert [kind for kind, _ in BLOCKS].count("sh") == 9
     assert {kind for kind, _ in BLOCKS} == {"sh", "python", "text"}
-    assert len(OUTPUTS) == 5
+    assert len(OUTPUTS) == 6
     assert all(usual in PAGE for usual in TINY)
 
 
@@ -82,8 +82,9 @@ def test_what_the_page_says_of_results_is_what_there_is(walked):
 
 
 def test_every_option_that_the_page_names_is_there():
-    texts = [socialcrawl(*words, "--help").stdout for words in
-             (["simulate"], ["lab", "twitter-like"], ["lab", "graph", "edges"], ["lab", "graph", "pages"])]  # fmt: skip
+    graphs = [["lab", "graph", "edges"], ["lab", "graph", "pages"]]
+    commands = [["simulate"], ["lab", "twitter-like"], *graphs, ["lab", "reading"]]
+    texts = [socialcrawl(*words, "--help").stdout for words in commands]
     known = set(re.findall(r"--[a-z-]+", " ".join(texts)))
     named_here = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", PAGE.split("## On a cluster")[0]))
     assert named_here <= known

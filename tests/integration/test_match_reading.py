@@ -133,6 +133,25 @@ def test_the_report_counts_an_account_once_with_its_last_reading(crawled):
     assert told["reused"] == 0, "the part of a pick is no answer of an earlier campaign"
 
 
+def test_the_report_counts_which_matching_posts_of_timelines_the_searches_had_found(crawled):
+    database, _, _ = crawled
+    asked = (
+        "select r.post_ids from request r join pick p on p.campaign = r.campaign and p.n = r.n "
+        "where p.act = 'page' and r.endpoint = '/2/users/:id/tweets' and r.post_ids is not null"
+    )
+    paged = {key for (ids,) in rows(database, asked) for key in orjson.loads(ids)}
+    count = Topic([TOPIC]).count
+    matching = [text for key, text in rows(database, "select id, text from post") if key in paged and count(text)]
+    reposts = sum(text.startswith("RT @") for text in matching)
+    assert 0 < reposts < len(matching)
+    told = socialcrawl("report", "--db", database, "--json").stdout
+    wanted = {"posts": len(matching), "found": len(matching) - reposts, "reposts": reposts}
+    assert json.loads(told)["search_recall"] == wanted, "the search of the mock finds all but reposts"
+    shown = " ".join(socialcrawl("report", "--db", database, COLUMNS="500").stdout.split())
+    assert f"searches had returned {len(matching) - reposts:,} (" in shown
+    assert f"{reposts:,} of the other {reposts:,} are reposts" in shown
+
+
 def test_every_query_fits_and_matches_are_all_that_is_billed_before_timelines(crawled):
     database, reason, bill = crawled
     assert reason.kind == "done"

@@ -14,6 +14,7 @@ from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.platforms.facts import DEFAULT
 from socialcrawl.storage.queries.further_pages import JOIN_LAST
 from socialcrawl.storage.queries.row_values import join_transaction
+from socialcrawl.storage.queries.search_recall import SearchRecall, count_search_recall
 from socialcrawl.storage.queries.topic_counts import TopicCounts, count_on_topic
 
 # Ties in value go to the earlier pick, as everywhere. What is counted, is counted for the rows that are shown only.
@@ -103,7 +104,8 @@ class Summary:
     the price table, `began` and `ended` are ISO 8601. `reused` counts answers that the database had and that were
     not asked for again, which are in no other count. `billed_posts` has, for each UTC day of our clock, (day, posts
     billed, dollars for everything); posts where each is billed once a day, else posts read. `captured` counts the
-    authors whom a capture brought, `captured_read` those of them that were read since.
+    authors whom a capture brought, `captured_read` those of them that were read since. `recall` is that of the searches
+    of a campaign that matches accounts.
     """
 
     name: str
@@ -130,6 +132,7 @@ class Summary:
     on_topic: TopicCounts
     captured: int = 0
     captured_read: int = 0
+    recall: SearchRecall | None = None
 
     @property
     def relevance(self) -> float:
@@ -233,6 +236,7 @@ def summarize_campaign(connection: Connection, name: str | None = None, most: in
             on_topic=count_on_topic(connection, number),
             captured=captured,
             captured_read=int(captured_read),
+            recall=count_search_recall(connection, number) if source.get("read") == "match" else None,
         )
 
 

@@ -50,9 +50,9 @@ def compare(
     jobs: Processes = -1,
     out: Out = Path("reading"),
 ) -> None:
-    """Compare ways of reading by what they find for the money.
+    """Compare ways of reading accounts.
 
-    Runs whole campaigns on a mock of X with your posts, its prices and rate limits.
+    Which finds more for the money? Runs whole campaigns on a mock of X with your posts, X's prices and X's rate limits.
     """
     from socialcrawl.campaign.sections.access import READINGS  # noqa: PLC0415
     from socialcrawl.lab.experiments.reading.runs import ReadingOptions, compare_readings  # noqa: PLC0415

@@ -8,23 +8,19 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import text
-
 from socialcrawl.campaign.build import ProcessContext, build
 from socialcrawl.campaign.settings import check_settings
 from socialcrawl.engine.loop import run
-from socialcrawl.engine.model import Stop, StopKind, parse_time
+from socialcrawl.engine.model import MILLS_PER_DOLLAR, Stop, StopKind, parse_time
 from socialcrawl.errors import SocialcrawlError
 from socialcrawl.lab.instant import VirtualClock, VirtualExecutor
 from socialcrawl.lab.result_tables import Table, make_table
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.render.live_screen import CampaignView
 from socialcrawl.storage.database.health import open_readable
+from socialcrawl.storage.queries.summary import summarize_campaign
 
 BEGIN = 1_800_000_000.0  # of the virtual clock, Unix seconds
-FOUND = """select coalesce(max(relevance), 0.0) as relevance,
-coalesce(max(case when finished_at is not null then step end), 0) as accounts,
-max(requests) as requests, max(dollars) as dollars, max(finished_at) as at from campaign_progress"""
 LATENCY = 0.25  # seconds of an answer
 TOKEN = "SOCIALCRAWL_LABORATORY_TOKEN"  # noqa: S105 - the name of the environment variable
 
@@ -94,9 +90,16 @@ def crawl_posts(asked: ReadingCrawl) -> Table:
             raise SocialcrawlError(f"A campaign with read = {asked.read!r} failed on {asked.keyword!r}: {reason.why}")
         bill = float(mock.report()["totals"]["dollars"])
         with open_readable(database) as connection:
-            found = connection.execute(text(FOUND)).mappings().one()
-    named = {name: value for name, value in found.items() if name != "at"}
-    return make_table([{**named, "hours": (parse_time(found["at"]) - BEGIN) / 3600.0, "bill": bill}])
+            found = summarize_campaign(connection)
+    row = {
+        "relevance": found.relevance,
+        "accounts": len(found.steps),
+        "requests": found.sent,
+        "dollars": found.cost / MILLS_PER_DOLLAR,
+        "hours": (parse_time(found.ended or found.began or "") - BEGIN) / 3600.0,
+        "bill": bill,
+    }
+    return make_table([row])
 
 
 @contextmanager
