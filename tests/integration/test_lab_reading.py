@@ -79,6 +79,7 @@ def test_the_command_prints_the_means_of_all_ways_and_keeps_the_crawls(tmp_path)
         (("--max-money", "0"), "dollars above 0"),
         (("--max-money", "nan"), "dollars above 0"),
         (("--keyword", "unheardof"), "No post uses the word 'unheardof'"),
+        (("--seed-size", "3000"), "Too few accounts post about"),
         (("--estimator", "nh-n"), "Did you mean 'nh-n-sum'"),
         (("--posts", "nothing.csv"), "There is no file nothing.csv"),
     ],

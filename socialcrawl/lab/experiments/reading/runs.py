@@ -27,7 +27,7 @@ from socialcrawl.mock.topic_seeds import draw_topic_seeds
 from socialcrawl.mock.world import World, build_world
 from socialcrawl.system.files import find_folder
 from socialcrawl.text.terminal import write_line
-from socialcrawl.text.wording import explain_unknown
+from socialcrawl.text.wording import explain_unknown, pluralize
 
 BY = ("keyword", "read", "estimator")
 MEASURED = ("relevance", "accounts", "requests", "dollars", "hours")
@@ -95,6 +95,12 @@ def compare_readings(asked: ReadingOptions, run: ExperimentRun) -> None:
 def _list_crawls(asked: ReadingOptions, world: World, seeds: Sequence[int]) -> Iterator[ReadingCrawl]:
     for keyword in dict.fromkeys(asked.keywords):
         drawn = {seed: draw_topic_seeds(world, keyword, asked.seed_size, seed) for seed in seeds}
+        different = {frozenset(names) for names in drawn.values()}
+        if len(different) < len(drawn) or any(len(names) < asked.seed_size for names in different):
+            raise SettingsError(
+                f"Too few accounts post about {keyword!r} for {pluralize(len(drawn), 'different set')} of "
+                f"{pluralize(asked.seed_size, 'seed')}: lower --seed-size or --seed-sets."
+            )
         ways = product(dict.fromkeys(asked.reads), dict.fromkeys(asked.estimators), sorted(set(asked.budgets)), seeds)
         for read, estimator, budget, seed in ways:
             yield ReadingCrawl(asked.posts, keyword, drawn[seed], read, asked.pages, estimator, seed, budget)
