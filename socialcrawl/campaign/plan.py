@@ -310,8 +310,8 @@ def _check_source(settings: Settings, platform: Platform, table: Policy, base: s
         return
     if not (kind_of(settings).matches and platform.matches):
         raise SettingsError(
-            f'read = "match" under [source] works on X and with kind = "collect" only, not on {platform.title} with '
-            f'kind = "{settings.kind}": remove it.'
+            f'read = "match" under [source] works on X with kind = "collect"; this campaign has platform = '
+            f'"{settings.source.platform}" and kind = "{settings.kind}": remove read.'
         )
     if Links.of(settings.crawl.links).follows:
         raise SettingsError(

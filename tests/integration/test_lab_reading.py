@@ -64,12 +64,23 @@ def test_the_command_prints_the_means_of_all_ways_and_keeps_the_crawls(tmp_path)
             re.findall(rf"\b{TOPIC}\b", text.lower())
         )
     everyone = sum(1 + log(many) for many in occurrences.values() if many)
-    assert f"all accounts have {everyone:,.0f}" in lines[0]
+    assert f"all accounts, seeds and reposts included, have {everyone:,.0f}" in lines[0]
     assert (out / "reading.png").stat().st_size > 10_000
     kept = {file: file.stat().st_mtime_ns for file in (out / "crawls").iterdir()}
     again = compare(tmp_path, "--seed-sets", 2)
     assert again.stdout == made.stdout
     assert {file: file.stat().st_mtime_ns for file in (out / "crawls").iterdir()} == kept
+
+
+def test_one_budget_that_pays_for_nothing_is_a_row_of_noughts_and_a_picture(tmp_path):
+    given = ("--posts", posts_file(), "--keyword", TOPIC, "--seed-size", 4, "--max-money", 0.001, "--seed-sets", 1)
+    made = socialcrawl("lab", "reading", *given, "--jobs", 1, folder=tmp_path)
+    assert made.returncode == 0, made.stderr
+    assert [line.split() for line in made.stdout.splitlines()[2:4]] == [
+        ["timeline", "hybrid-sum", "0"],
+        ["match", "hybrid-sum", "0"],
+    ]
+    assert (tmp_path / "reading" / "reading.png").stat().st_size > 5_000
 
 
 @pytest.mark.parametrize(
@@ -80,7 +91,7 @@ def test_the_command_prints_the_means_of_all_ways_and_keeps_the_crawls(tmp_path)
         (("--max-money", "nan"), "dollars above 0"),
         (("--keyword", "unheardof"), "No post uses the word 'unheardof'"),
         (("--seed-size", "3000"), "Too few accounts post about"),
-        (("--estimator", "nh-n"), "Did you mean 'nh-n-sum'"),
+        (("--estimator", "bfs", "--estimator", "nh-n"), "Did you mean 'nh-n-sum'"),
         (("--posts", "nothing.csv"), "There is no file nothing.csv"),
     ],
 )

@@ -6,9 +6,10 @@ relevance of the accounts that it leads to. It is expected to be
     (rate (value + NEARNESS ln(1 + in-links)) + found) / (1 + pages) ** DECLINE
 
 for an account of which `pages` pages were read, which led to accounts of the relevance `found` together. `rate` is
-learned: what all pages led to, by what was expected of them without it. Who wrote about the topic links to others who
-did, and so does who is linked to often; but some do far more than others, and later pages repeat the links of earlier
-ones. Measured by `socialcrawl lab reading`; see docs/how-to/match.md.
+learned: what all pages led to, divided by the sum of value + NEARNESS ln(1 + in-links) over them. (That sum has no
+DECLINE: the more pages of the same accounts were read, the more `found` counts. It was tuned so.) Who wrote about the
+topic links to others who did, and so does who is linked to often; but some do far more than others, and later pages
+repeat the links of earlier ones. Measured by `socialcrawl lab reading`; see docs/how-to/match.md.
 """
 
 from math import inf

@@ -20,7 +20,9 @@ from socialcrawl.storage.queries.topic_counts import TopicCounts, count_on_topic
 # Ties in value go to the earlier pick, as everywhere. What is counted, is counted for the rows that are shown only.
 TOP = """
 select best.account, best.id, best.value, best.occurrences, best.posts, best.act,
-  (select count(*) from post where author = best.node) as stored,
+  case when exists (
+      select 1 from request r where r.campaign = :campaign and r.n = best.n and r.endpoint like '%?author')
+    then 0 else (select count(*) from post where author = best.node) end as stored,
   (select count(*) from post where author = best.node and exists (
     select 1 from hit where hit.campaign = :campaign and hit.post = post.id)) as matching,
   case when best.act in ('expand', 'match', 'walk') then (select count(*) from pick q

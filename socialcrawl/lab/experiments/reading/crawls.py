@@ -96,7 +96,7 @@ def crawl_posts(asked: ReadingCrawl) -> Table:
         "accounts": len(found.steps),
         "requests": found.sent,
         "dollars": found.cost / MILLS_PER_DOLLAR,
-        "hours": (parse_time(found.ended or found.began or "") - BEGIN) / 3600.0,
+        "hours": (parse_time(found.ended) - BEGIN) / 3600.0 if found.ended else 0.0,
         "bill": bill,
     }
     return make_table([row])

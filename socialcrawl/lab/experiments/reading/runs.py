@@ -13,11 +13,14 @@ import numpy as np
 
 from socialcrawl.campaign.keywords import AS_OPTIONS, check_keywords
 from socialcrawl.campaign.sections.access import READINGS
+from socialcrawl.crawls.collect.estimators import make_estimator
+from socialcrawl.crawls.collect.estimators.registry import check
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.relevance import Topic, compute_worth
-from socialcrawl.lab.experiments.figures import COLOURS, STYLES, Curve, CurveStyle, Panel, describe_intervals
+from socialcrawl.lab.code_checksum import compute_code_checksum
+from socialcrawl.lab.experiments.figures import COLOURS, STYLES, Bars, Curve, CurveStyle, Panel, describe_intervals
 from socialcrawl.lab.experiments.reading.crawls import ReadingCrawl, crawl_posts
-from socialcrawl.lab.experiments.runner import ExperimentRun, format_cell
+from socialcrawl.lab.experiments.runner import ExperimentRun, format_cell, half_interval
 from socialcrawl.lab.experiments.seed_means import average_for_figure, list_variants, make_spread_cells, select_variant
 from socialcrawl.lab.measures import compute_mean
 from socialcrawl.lab.post_table import read_posts
@@ -64,6 +67,11 @@ class ReadingOptions:
         for read in self.reads:
             if read not in READINGS:
                 raise SettingsError(explain_unknown("way of reading", read, READINGS))
+        for name in self.estimators:
+            try:
+                check(name)
+            except ValueError as error:
+                raise SettingsError(f"--estimator: {error}") from error
         if any(not (isfinite(budget) and budget > 0) for budget in self.budgets):
             raise SettingsError("--max-money takes dollars above 0.")
 
@@ -78,18 +86,22 @@ def compare_readings(asked: ReadingOptions, run: ExperimentRun) -> None:
     world = build_world(read_posts(asked.posts))
     crawls = list(_list_crawls(asked, world, run.seeds))
     files = [hashlib.sha256(file.read_bytes()).hexdigest() for file in (asked.posts, find_folder("config") / "x.toml")]
-    jobs = [CrawlJob([*files, *astuple(one)[1:]], crawl_posts, [one]) for one in crawls]
+    code = {name: compute_code_checksum(make_estimator(name, seed=1)) for name in asked.estimators}
+    jobs = [CrawlJob([*files, *astuple(one)[1:], code[one.estimator]], crawl_posts, [one]) for one in crawls]
     tables = run.crawl("campaigns", jobs)
     found = join_tables([_label_row(one, table) for one, table in zip(crawls, tables, strict=True)])
     means = _average(found)
     run.write_parquet(NAME, found)
     run.write_csv(NAME, means)
     _print_means(means, world, len(run.seeds))
-    panels = [
-        Panel(keyword, "relevance", list(_draw_curves(found, keyword)), along="dollars") for keyword in asked.keywords
+    frames: list[Panel | Bars] = [
+        Panel(keyword, "relevance", list(_draw_curves(found, keyword)), along="dollars")
+        for keyword in dict.fromkeys(asked.keywords)
     ]
+    if len(set(asked.budgets)) == 1:  # a curve of one point shows nothing
+        frames = [_draw_bars(means, asked.keywords)]
     title = describe_intervals("Relevance found for the money, by the way of reading", len(run.seeds), "seed set")
-    run.draw(NAME, panels, 2, title)
+    run.draw(NAME, frames, 2, title)
 
 
 def _list_crawls(asked: ReadingOptions, world: World, seeds: Sequence[int]) -> Iterator[ReadingCrawl]:
@@ -137,13 +149,26 @@ def _print_means(means: Table, world: World, sets: int) -> None:
     for (keyword,) in list_variants(means, ("keyword",)):
         here = select_variant(means, ("keyword",), (keyword,))
         total = _sum_relevance(world, keyword)
-        write_line(f"{keyword}: relevance found{spread}; seeds not counted; all accounts have {total:,.0f}")
+        write_line(
+            f"{keyword}: relevance found{spread}; seeds not counted; all accounts, seeds and reposts included, "
+            f"have {total:,.0f}"
+        )
         write_line(" " * 26 + "".join(f"{f'${budget:,.12g}':>16}" for budget in budgets))
         for values in list_variants(here, BY[1:]):
             own = list_rows(select_variant(here, BY[1:], values))
             write_line(
                 f"  {' '.join(values):<24}" + "".join(f"{format_cell(row, 'relevance', ',.0f'):>16}" for row in own)
             )
+
+
+def _draw_bars(means: Table, keywords: Sequence[str]) -> Bars:
+    """Return a group of bars for each keyword, where there is one budget."""
+    budget = f"${means['budget'][0]:,.12g}"
+    ways = list_variants(means, BY[1:])
+    rows = {way: list_rows(select_variant(means, BY[1:], way)) for way in ways}
+    heights = [("/".join(way), [row["relevance"] for row in rows[way]]) for way in ways]
+    errors = [[half_interval(row, "relevance") for row in rows[way]] for way in ways]
+    return Bars(f"for {budget}", "relevance", tuple(dict.fromkeys(keywords)), heights, errors, form=",.0f", thin=True)
 
 
 def _draw_curves(found: Table, keyword: str) -> Iterator[Curve]:
