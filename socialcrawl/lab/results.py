@@ -168,10 +168,15 @@ def _compute_code(name: str, start: str | None, strategy: str) -> str:
         loop += compute_code_checksum(ADDED.load(strategy))
     if name == "oracle":
         return loop  # it belongs to the laboratory
+    return loop + compute_estimator_checksum(name, start)
+
+
+def compute_estimator_checksum(name: str, start: str | None = None) -> str:
+    """Return a checksum of the source of an estimator, with those that it is made of, also of other packages."""
     made = make_estimator(name, seed=1, start=start)
     parts = [part for part in vars(made).values() if hasattr(part, "score")]
     added = [part.made for part in parts if hasattr(part, "made")]
-    return loop + compute_code_checksum(made, *parts, *added)
+    return compute_code_checksum(made, *parts, *added)
 
 
 @lru_cache(maxsize=256)

@@ -34,9 +34,7 @@ class SearchRecall(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """What was counted, as a sentence; "" where there was nothing."""
-        if not self.posts:
-            return ""
+        """What was counted, as a sentence; where there are any posts."""
         missed = self.posts - self.found
         which = f"; {self.reposts:,} of the other {missed:,} are reposts" if missed else ""
         return (

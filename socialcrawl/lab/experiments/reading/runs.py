@@ -13,11 +13,9 @@ import numpy as np
 
 from socialcrawl.campaign.keywords import AS_OPTIONS, check_keywords
 from socialcrawl.campaign.sections.access import READINGS
-from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.crawls.collect.estimators.registry import check
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.relevance import Topic, compute_worth
-from socialcrawl.lab.code_checksum import compute_code_checksum
 from socialcrawl.lab.experiments.figures import COLOURS, STYLES, Bars, Curve, CurveStyle, Panel, describe_intervals
 from socialcrawl.lab.experiments.reading.crawls import ReadingCrawl, crawl_posts
 from socialcrawl.lab.experiments.runner import ExperimentRun, format_cell, half_interval
@@ -26,6 +24,7 @@ from socialcrawl.lab.measures import compute_mean
 from socialcrawl.lab.post_table import read_posts
 from socialcrawl.lab.process_pool import CrawlJob
 from socialcrawl.lab.result_tables import Table, join_tables, list_rows, make_table
+from socialcrawl.lab.results import compute_estimator_checksum
 from socialcrawl.mock.topic_seeds import draw_topic_seeds
 from socialcrawl.mock.world import World, build_world
 from socialcrawl.system.files import find_folder
@@ -86,7 +85,7 @@ def compare_readings(asked: ReadingOptions, run: ExperimentRun) -> None:
     world = build_world(read_posts(asked.posts))
     crawls = list(_list_crawls(asked, world, run.seeds))
     files = [hashlib.sha256(file.read_bytes()).hexdigest() for file in (asked.posts, find_folder("config") / "x.toml")]
-    code = {name: compute_code_checksum(make_estimator(name, seed=1)) for name in asked.estimators}
+    code = {name: compute_estimator_checksum(name) for name in asked.estimators}
     jobs = [CrawlJob([*files, *astuple(one)[1:], code[one.estimator]], crawl_posts, [one]) for one in crawls]
     tables = run.crawl("campaigns", jobs)
     found = join_tables([_label_row(one, table) for one, table in zip(crawls, tables, strict=True)])
@@ -176,12 +175,9 @@ def _draw_curves(found: Table, keyword: str) -> Iterator[Curve]:
     here = select_variant(found, ("keyword",), (keyword,))
     variants = list_variants(here, BY[1:])
     reads, estimators = (list(dict.fromkeys(names)) for names in zip(*variants, strict=True))
-    looks = {
-        (read, estimator): CurveStyle(
-            COLOURS[reads.index(read) % len(COLOURS)], STYLES[estimators.index(estimator) % len(STYLES)]
-        )
-        for read, estimator in variants
-    }
-    for values in variants:
-        points, mean, half = average_for_figure(select_variant(here, BY[1:], values), "budget", "relevance")
-        yield Curve(f"{values[0]}, {values[1]}", points, mean, half, looks[values[0], values[1]])
+    for read, estimator in variants:
+        own = select_variant(here, BY[1:], (read, estimator))
+        points, mean, half = average_for_figure(own, "budget", "relevance")
+        colour = COLOURS[reads.index(read) % len(COLOURS)]
+        style = STYLES[estimators.index(estimator) % len(STYLES)]
+        yield Curve(f"{read}, {estimator}", points, mean, half, CurveStyle(colour, style))
