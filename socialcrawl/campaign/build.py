@@ -31,6 +31,8 @@ from socialcrawl.platforms.excluding import ExcludingSource
 from socialcrawl.platforms.facts import PLATFORMS
 from socialcrawl.platforms.focusing import FocusedSource
 from socialcrawl.platforms.look_ups import LookAhead
+from socialcrawl.platforms.searched_authors import SearchedAuthorsSource
+from socialcrawl.platforms.slice_reading import BY_DEFAULT
 from socialcrawl.ratelimit.batch_size import choose_batch_size, find_planning_latency
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.ratelimit.policy import Policy, parse_host
@@ -284,6 +286,8 @@ def _make_source(plan: Plan, queries: list[str], store: SqlStore, now: Callable[
     """
     ahead = LookAhead(store, plan.accounts, now)
     source = plan.platform.make_source(replace(plan.terms, ahead=ahead, ids=store.wanted), queries, now())
+    if plan.kind.reads_found(plan.settings):
+        source = SearchedAuthorsSource(source, plan.platform.get_slice_endpoint(plan.terms.slices or BY_DEFAULT))
     if (judges := plan.kind.predicates(plan.settings)) is not None:
         source = FocusedSource(source, *judges)
     return SkipForgottenSource(ExcludingSource(source, plan.accounts)), ahead

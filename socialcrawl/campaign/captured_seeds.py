@@ -113,7 +113,7 @@ def _list_captures(traces: CampaignTraces) -> list[str]:
 
 
 def _is_capture(settings: Settings) -> bool:
-    return kind_of(settings).plan_slices(settings) is not None
+    return kind_of(settings).plan_slices(settings) is not None and not kind_of(settings).reads_found(settings)
 
 
 def _read_source(traces: CampaignTraces, name: str) -> CaptureSource:

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from socialcrawl.campaign.keywords import find_questionable
 from socialcrawl.campaign.policies import check_endpoint, load_policy, load_policy_file
 from socialcrawl.campaign.schedule import Schedule
+from socialcrawl.campaign.sections.access import AUTO, MATCH, SEARCH, TIMELINE
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.base import CrawlKind
 from socialcrawl.crawls.registry import kind_of
@@ -108,9 +109,9 @@ class Plan:
     def fixed(self) -> Sequence[str]:
         """The sections and dotted keys that cannot change after the campaign began, as outcomes depend on them.
 
-        Of accounts that were matched, only what matched the topic then is known.
+        Of accounts that were matched or found by searches, only what matched the topic then is known.
         """
-        matched = self.settings.source.pages_after_match is not None
+        matched = self.settings.source.pages_after_match is not None or self.kind.reads_found(self.settings)
         return (*self.kind.facts.fixed, "topic") if matched else self.kind.facts.fixed
 
     @property
@@ -306,19 +307,29 @@ def _read_begun_keywords(settings: Settings) -> Collection[str] | None:
 def _check_source(settings: Settings, platform: Platform, table: Policy, base: str) -> None:
     """Raise SettingsError if accounts cannot be read as the campaign file says, or a token would be seen by others."""
     _check_encryption(settings, platform, base)
-    if settings.source.pages_after_match is None:
+    read, searched = settings.source.read, platform.plan_searches(settings) is not None
+    if read == TIMELINE:
         return
-    if not (kind_of(settings).matches and platform.matches):
+    where = kind_of(settings).matches and (read == AUTO or (platform.matches if read == MATCH else searched))
+    if not where:
         raise SettingsError(
-            f'read = "match" under [source] works on X with kind = "collect"; this campaign has platform = '
-            f'"{settings.source.platform}" and kind = "{settings.kind}": remove read.'
+            f'read = "{read}" under [source] works {"" if read == AUTO else "on X "}with kind = "collect"; this '
+            f'campaign has platform = "{settings.source.platform}" and kind = "{settings.kind}": remove read.'
         )
+    if read == AUTO and not searched:
+        return
     if Links.of(settings.crawl.links).follows:
         raise SettingsError(
-            'read = "match" under [source] reads posts only, and links = { follows = ... } under [crawl] wants whom '
-            "accounts follow: remove one of the two."
+            f'read = "{read}" under [source] reads posts only, and links = {{ follows = ... }} under [crawl] wants '
+            "whom accounts follow: remove one of the two."
         )
-    check_endpoint(table, platform.roles.match)
+    if read == MATCH:
+        check_endpoint(table, platform.roles.match)
+    elif read == SEARCH and (settings.seeds.usernames or settings.seeds.file or settings.seeds.capture):
+        raise SettingsError(
+            'read = "search" under [source] finds accounts by searches alone and reads no seeds: remove usernames, '
+            'file and capture under [seeds], or write read = "match" to read these accounts.'
+        )
 
 
 def _check_encryption(settings: Settings, platform: Platform, base: str) -> None:

@@ -198,8 +198,9 @@ class Settings(Section):
         plain = CrawlSection().model_dump(mode="json")
         chosen["crawl"] |= {key: values["crawl"][key] for key in later if values["crawl"][key] != plain[key]}
         chosen["source"] = {key: values["source"][key] for key in ("platform", "pages_per_user")}
-        if self.source.read != SourceSection().read:
-            chosen["source"]["read"] = self.source.read
+        read = SourceSection()
+        changed = [key for key in ("read", "archive") if values["source"][key] != getattr(read, key)]
+        chosen["source"] |= {key: values["source"][key] for key in changed}
         facts, section = find_kind_facts(self.kind), self.section
         if facts is not DEFAULT:
             chosen["kind"] = values["kind"]

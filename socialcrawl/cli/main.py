@@ -266,7 +266,7 @@ def demo(
     max_money: MaxMoney = None,
     pages_per_user: Pages = 32,
     read: Annotated[
-        str, typer.Option(help="Read timelines, or search for what matches first.", **offer("timeline|match"))
+        str, typer.Option(help="How accounts are read.", **offer("timeline|match|search|auto"))
     ] = "timeline",
     estimator: DemoEstimator = "hybrid-sum",
     switch_after: SwitchAfter = None,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
     from socialcrawl.storage.sql_store import SqlStore
 
+MINUTES = 2_000  # before a request, at which its choice is looked for: a window of a day, and more
 Width = Callable[[Act], int]
 Mark = Callable[[float], str]
 
@@ -37,6 +38,13 @@ def one_each(_act: Act) -> int:
 def no_mark(_at: float) -> str:
     """Return "": the mark of an instant where nobody is asked."""
     return ""
+
+
+def list_minutes(at: float, *, is_timed: bool) -> Iterator[float]:
+    """Yield the moment of a request, and where the time decides what is chosen, each minute before it."""
+    yield at
+    if is_timed:
+        yield from (at - 60.0 * minutes for minutes in range(1, MINUTES))
 
 
 class AccountCounts(Protocol):
@@ -342,6 +350,11 @@ class CrawlKind(ABC):
         """Return how the campaign reads slices of time; None where it reads none."""
         del settings
         return None
+
+    def reads_found(self, settings: Settings) -> bool:
+        """Return whether accounts are read from what searches of slices of time returned."""
+        del settings
+        return False
 
     def is_endless(self, settings: Settings) -> bool:
         """Return whether a campaign goes on with new posts as they appear, without an end."""

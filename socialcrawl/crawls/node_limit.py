@@ -8,8 +8,8 @@ from socialcrawl.engine.model import FINDING, Act, Outcome, Stop, StopKind, Wait
 from socialcrawl.engine.protocols import Batch, Columnar, Columns, Crawl, History, skip_known
 from socialcrawl.text.wording import pluralize
 
-FREE = (*FINDING, Act.RESOLVE, Act.IMPORT, Act.CAPTURED, Act.HYDRATE)
-"""Acts that read no account: they find accounts, or the answer is known already."""
+FREE = (*FINDING, Act.RESOLVE, Act.IMPORT, Act.CAPTURED, Act.HYDRATE, Act.PAGE)
+"""Acts that read no other account: they find accounts, read one further, or the answer is known already."""
 
 
 def stop_at_limit(steps: int, taken: int, unit: str = "step") -> Stop:

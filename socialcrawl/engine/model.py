@@ -37,7 +37,9 @@ Node = NewType("Node", int)
 class Act(StrEnum):
     """What a pick does with its node. The stored value is the member's value."""
 
-    SEARCH = "search"  # collect and track: find the authors of posts that match a query
+    SEARCH = (
+        "search"  # collect and track: find the authors of posts that match a query; with `since`, of a span of time
+    )
     RESOLVE = "resolve"  # look an account up by its name
     SEED = "seed"  # read an account that the campaign file names
     EXPAND = "expand"  # read the posts of an account for the first time
@@ -149,6 +151,8 @@ OWN_PART = "?author"
 """How an endpoint ends whose request the store answers: the posts of one pick, of a search for several picks."""
 READ_BEFORE = "?before"
 """How an endpoint ends whose request the store answers: the posts that earlier picks of the account have read."""
+FOUND_BY = "search:"
+"""How the `since` of a pick begins that reads an account from what a search of a span returned: its number follows."""
 OF_NOBODY = -1
 """The first number of the key of a request that serves no pick."""
 ID_LIST = Node(-(2**31))

@@ -148,6 +148,11 @@ class CrawlGraph:
         row = self.row(node) if node < len(self._next_of) else -1
         return row >= 0 and not self._open[row]
 
+    def is_fetched(self, node: Node) -> bool:
+        """Return whether a node was read, so that its value is known."""
+        row = self.row(node) if node < len(self._next_of) else -1
+        return row >= 0 and bool(self._fetched[row])
+
     def take_changes(self) -> Rows:
         """Return rows whose features, or whose place in the frontier, changed since this was last asked.
 

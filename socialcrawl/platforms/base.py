@@ -217,6 +217,14 @@ class Platform(ABC):
         del slices
         return self.list_queries(settings, topic)
 
+    def plan_searches(self, settings: Settings) -> SlicePlan | None:
+        """Return how a collection searches the topic, span by span, to read accounts from what that returns.
+
+        None: it cannot, or reading accounts finds more for its cost.
+        """
+        del settings
+        return None
+
     def list_slice_doubts(self, topic: Topic, slices: SlicePlan) -> Iterator[str]:
         """Yield what a person should know of keywords that slices of time cannot be searched for as they stand."""
         del topic, slices

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
+from math import inf
 
 from socialcrawl.engine.model import Outcome, Pick, Reason, Reply, ReplyKind, Request, format_time, parse_time
 from socialcrawl.engine.time_spans import find_next_second, parse_span
@@ -26,6 +27,8 @@ class SlicePlan:
         live: whether a stream is read too.
         stream: the address of the server that streams; "": the platform's usual one.
         replace_rules: whether rules of a stream that others made are deleted, where a stream has rules.
+        back: how long before its end the whole span begins at most, in seconds, as searches find nothing older.
+        page: posts of a page at most; 0: as many as the platform returns.
     """
 
     pages: int = 20
@@ -38,6 +41,8 @@ class SlicePlan:
     live: bool = False
     stream: str = ""
     replace_rules: bool = False
+    back: float = inf
+    page: int = 0
 
 
 BY_DEFAULT = SlicePlan()

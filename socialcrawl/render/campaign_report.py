@@ -14,6 +14,7 @@ from rich.table import Table
 from socialcrawl.campaign.policies import load_policy
 from socialcrawl.crawls.base import ReportRequest
 from socialcrawl.crawls.collect.explain import list_unread_seeds
+from socialcrawl.crawls.collect.searched_time import SearchedTime
 from socialcrawl.crawls.collect.steering import Steering, measure_steering
 from socialcrawl.crawls.reporting import ANYTHING, report
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, STEPS, Act, Reason
@@ -74,6 +75,11 @@ class CampaignReport:
     facts: CollectionFacts | None = None
     cut: int = 0
     checks: ComplianceSummary | None = None
+
+    @property
+    def searched(self) -> SearchedTime | None:
+        """How much of the time of the topic was searched; None: it was not, span by span."""
+        return None if self.facts is None else self.facts.searched
 
     @property
     def is_empty(self) -> bool:
@@ -200,6 +206,7 @@ def collect_values(given: CampaignReport) -> dict[str, Any]:
         "top_discovered": [_collect_account(row) for row in found.discovered],
         **more,
         **_collect_captured(found),
+        **({} if given.searched is None else {"time_searched": given.searched._asdict()}),
         **({} if found.recall is None else {"search_recall": found.recall._asdict()}),
         **collect_knowledge(given.known),
     }
@@ -281,7 +288,9 @@ def _make_headline(given: CampaignReport) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for name, line in list_headlines(given.found, billed=given.billed, focused=given.known is None):
+    for name, line in list_headlines(
+        given.found, billed=given.billed, focused=given.known is None, searched=given.searched
+    ):
         table.add_row(name, Text(line))
     return table
 

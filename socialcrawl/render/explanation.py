@@ -115,6 +115,8 @@ def summarize_explanation(trace: Any) -> str:
 def _(explanation: Explanation) -> str:
     made, last = explanation.decision, explanation.asks[-1] if explanation.asks else None
     result = _summarize_result(last)
+    if made is None and (search := _find_search(explanation)) is not None:
+        return f"Found by a search for the topic (decision {search:,}).{result}"
     if made is None:
         begun = "It is a seed" if last is None or last.missing is not None else "Read as a seed"
         return f"{begun}: the campaign began with it.{result}" if explanation.state == "seed" else ""
@@ -226,10 +228,17 @@ def _format_state(explanation: Explanation) -> Iterator[str]:
             f"it failed for a while and rests: it is offered again at decision {explanation.rests_until:,} "
             f"({REST} after the failure; {TRIES} times at most)"
         )
+    elif (found := _find_search(explanation)) is not None:
+        yield f"no estimate led to it: a search for the topic found it (decision {found:,})"
     elif explanation.state == "asked" and explanation.decision is None:
         yield "no estimate led to it: nothing else was left to read, or the history was changed after it"
     elif explanation.state in SAID:
         yield SAID[explanation.state]
+
+
+def _find_search(explanation: Explanation) -> int | None:
+    """Return the decision of the search that found an account, where it was read from what that returned."""
+    return next((ask.search for ask in explanation.asks if ask.search is not None), None)
 
 
 def _format_decision(explanation: Explanation) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """The first lines of a report: matching posts and their authors, their time span, requests and cost."""
 
 from socialcrawl.campaign.policies import load_policy
+from socialcrawl.crawls.collect.searched_time import SearchedTime
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.storage.queries.summary import Summary
@@ -11,13 +12,16 @@ from socialcrawl.text.wording import pluralize
 WORDS = 6  # keywords that are named
 
 
-def list_headlines(found: Summary, *, billed: bool, focused: bool = True) -> list[tuple[str, str]]:
+def list_headlines(
+    found: Summary, *, billed: bool, focused: bool = True, searched: SearchedTime | None = None
+) -> list[tuple[str, str]]:
     """Return what a campaign found and what it took, as (name, sentence).
 
     Args:
         found: the counts of a campaign.
         billed: whether its server charges.
         focused: whether it looks for accounts on topic: else their number is left to the report of its kind.
+        searched: how much of the time of the topic was searched; None: it was not, span by span.
     """
     on_topic = found.on_topic
     lines = [("campaign", f"{found.name}, on {describe_server(found)}")]
@@ -31,6 +35,8 @@ def list_headlines(found: Summary, *, billed: bool, focused: bool = True) -> lis
         lines.append(("time span", f"{on_topic.first} to {on_topic.last} (UTC, {days}), of matching posts"))
     if focused:
         lines.append(("accounts on topic", _describe_accounts(found)))
+    if searched is not None:
+        lines.append(("time searched", searched.sentence))
     returned = f"{pluralize(found.sent, 'request')}, which returned {pluralize(found.posts, 'post')} (repeats included)"
     lines.append(("requests", returned))
     return [*lines, ("cost", _describe_cost(found, billed=billed))]

@@ -181,7 +181,7 @@ def _make_figure(chart: ET.Element, caption: str, details: ET.Element) -> ET.Ele
 
 def _make_headline(page: PageSource) -> Iterator[ET.Element]:
     report = page.report
-    lines = list_headlines(report.found, billed=report.billed, focused=report.known is None)
+    lines = list_headlines(report.found, billed=report.billed, focused=report.known is None, searched=report.searched)
     rows = [make_element("div", make_element("dt", name), make_element("dd", quote_text(line))) for name, line in lines]
     yield make_element("dl", *rows, class_="headline")
     yield make_element("p", f"Made {page.at[:16].replace('T', ' ')} UTC by socialcrawl {__version__}.", class_="quiet")

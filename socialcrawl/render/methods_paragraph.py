@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from socialcrawl.crawls.collect.estimators.registry import ESTIMATORS
+from socialcrawl.crawls.collect.searched_time import measure_searched_time
 from socialcrawl.crawls.facts import BUILT_IN, DEFAULT
 from socialcrawl.crawls.registry import find_kind
 from socialcrawl.engine.model import Reason
@@ -39,6 +40,7 @@ class CollectionFacts:
         honours: whether accounts that opt out were skipped all the time.
         judged: whether something else than keywords decides what is on topic.
         drawn: how many steps read an account that was drawn for comparison.
+        searched: how much of the time of the topic was searched; None: it was not, span by span.
         sample: the campaign of the database that samples the same topic, for an audit; "" if there is none.
     """
 
@@ -63,6 +65,7 @@ class CollectionFacts:
             self.gaps: Mapping[str, Any] = count_gaps(traces.connection, stored.id, found.requests, found.platform)
             self.unseen = count_unseen(traces.connection, stored.id)
             span = read_span(traces.connection, stored.id)
+        self.searched = measure_searched_time(traces, stored)
         self.began, self.ended = span["began"], span["ended"]
 
 
@@ -151,12 +154,17 @@ def _describe_choice(facts: CollectionFacts, found: Summary) -> Iterator[str]:
         )
     if facts.kind != DEFAULT.name:
         yield f"It was a campaign of kind {facts.kind}, {find_kind(facts.kind).does}."
-    elif "estimator" in crawl:
+    elif "estimator" in crawl and not _searches_only(facts):
         steps = f"{facts.drawn:,} of the {pluralize(len(found.steps), 'step')}"
         drawn = f"; {steps} read an account that was drawn for comparison" if facts.drawn else ""
         yield (
             "At each step it read the account with the highest score among those that had been mentioned so far "
             f"(estimator {crawl['estimator']}; {_describe_source(crawl['estimator'])}){drawn}."
+        )
+    if facts.searched is not None:
+        yield (
+            f"The topic was searched from {facts.searched.sentence}. Searches return no reposts. Accounts were read "
+            "from the posts that were returned."
         )
     if source.get("read") == "match":
         yield (
@@ -165,8 +173,13 @@ def _describe_choice(facts: CollectionFacts, found: Summary) -> Iterator[str]:
         )
         if found.recall is not None and found.recall.posts:
             yield found.recall.sentence
-    elif not found.on_topic.captured and (pages := source.get("pages_per_user")):
+    elif not found.on_topic.captured and not _searches_only(facts) and (pages := source.get("pages_per_user")):
         yield f"Of each account, at most {pluralize(pages, 'page')} of its newest posts were read."
+
+
+def _searches_only(facts: CollectionFacts) -> bool:
+    """Return whether accounts were read from what searches returned, and in no other way."""
+    return facts.searched is not None and bool(facts.settings.get("source", {}).get("archive", True))
 
 
 def _describe_source(estimator: str) -> str:

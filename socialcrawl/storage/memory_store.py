@@ -54,7 +54,8 @@ class MemoryStore:
         self._ledger: list[tuple[Grant, Reply | None]] = []
         self._replies: dict[tuple[int, int], Reply] = {}
         self._first: dict[int, dict[str, int]] = {}  # by pick.n, the pages that first had its posts
-        self._pages: dict[int, dict[int, Page]] = {}  # of the open batch, by pick.n and part
+        self._pages: dict[int, dict[int, Page]] = {}  # of the open batch and of searches, by pick.n and part
+        self._searched: set[int] = set()  # picks that searched a span, whose pages authors are read from
         self._known: dict[Node, dict[int, Page]] = {}  # of the latest pick that read an account
         self._shadows: dict[int, dict[str, float]] = {}  # by pick.n
 
@@ -100,11 +101,12 @@ class MemoryStore:
             return None
         n, part = request.key
         node = next(pick.node for pick in self._open if pick.n == n)
-        pages = self._pages.get(int(request.params["of"]), {}) if "of" in request.params else self._known.get(node, {})
+        number = request.params.get("of") or request.params.get("searched")
+        pages = self._known.get(node, {}) if number is None else self._pages.get(int(number), {})
         own = _select_posts([page for _, page in sorted(pages.items())], self._accounts.known[node].id)
         self._pages.setdefault(n, {})[part] = own
-        find_repeats(self._first.setdefault(n, {}), [row.id for row in own.posts], part)
-        reply = Reply(ReplyKind.HELD, now, self._keep(own, format_time(now), frozenset()), limits=[])
+        repeats = find_repeats(self._first.setdefault(n, {}), [row.id for row in own.posts], part)
+        reply = Reply(ReplyKind.HELD, now, self._keep(own, format_time(now), repeats), limits=[])
         self._replies[request.key] = reply
         return reply
 
@@ -121,7 +123,8 @@ class MemoryStore:
                 self._known[pick.node] = {part: page for part, page in pages.items() if part < RequestPart.MATCHED}
         self._open, self._replies = (), {}
         self._first.clear()
-        self._pages.clear()
+        self._searched |= {pick.n for pick in batch if pick.act == Act.SEARCH and pick.since}
+        self._pages = {n: pages for n, pages in self._pages.items() if n in self._searched}
 
     def unfinished(self) -> Batch:
         """See `protocols.Store.unfinished`."""

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, func, select
 
-from socialcrawl.engine.model import OWN_PART, Node, Reply, ReplyKind, Request, RequestPart
+from socialcrawl.engine.model import Node, Reply, ReplyKind, Request, RequestPart
 from socialcrawl.graph.recount import Recount
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.storage.answer_packing import StoredPage
+from socialcrawl.storage.answer_reuse import SeenPosts
 from socialcrawl.storage.database.bulk import Lookup, match_keys
 from socialcrawl.storage.queries.topic_posts import Matches
 from socialcrawl.storage.reread import PickReadings
@@ -27,21 +28,24 @@ class SharedPages:
         connection: the database.
         writes: those of the campaign.
         hits: the occurrences of the topic in a post.
+        seen: the posts that the picks of the open batch have read.
     """
 
-    def __init__(self, connection: Connection, writes: CampaignWriter, hits: Hits) -> None:
-        self._connection, self._write, self._hits = connection, writes, hits
+    def __init__(self, connection: Connection, writes: CampaignWriter, hits: Hits, seen: SeenPosts) -> None:
+        self._connection, self._write, self._hits, self._seen = connection, writes, hits, seen
         self._matches = Matches(connection, writes.campaign)
         self._readings: PickReadings | None = None
         written = select(post.c.id, post.c.author).where(match_keys(connection, post.c.id))
         self._authors = Lookup(connection, written)
 
-    def answer(self, asked: Request, now: float) -> tuple[Reply, Sequence[str]]:
-        """Return the posts of the account of a pick, and their ids; the request is stored as answered.
+    def answer(self, asked: Request, now: float) -> Reply:
+        """Return the posts of the account of a pick; the request is stored as answered.
+
+        Posts that the pick has read already are stored again, as of any page, and do not count again.
 
         Args:
-            asked: the request of the pick: `of` is the number of the pick that was sent the pages. Without it they are
-                those of the latest pick that read the account.
+            asked: the request of the pick: `of` is the number of the pick that was sent pages which several share, and
+                `searched` that of a search. Without them the pages are those of the latest pick that read the account.
             now: Unix seconds.
         """
         if self._readings is None:
@@ -49,16 +53,23 @@ class SharedPages:
         n = asked.key[0]
         mine = (pick.c.campaign == self._write.campaign) & (pick.c.n == n)
         node = Node(self._connection.execute(select(pick.c.node).where(mine)).scalar_one())
-        shared = asked.endpoint.endswith(OWN_PART)
-        of = int(asked.params["of"]) if shared else self._find_latest(node, n)
+        shared = "of" in asked.params
+        number = asked.params.get("of") or asked.params.get("searched")
+        of = self._find_latest(node, n) if number is None else int(number)
         rows = [] if of is None else self._readings.read_pages(of, of)
-        latest = {row.part: page for row, page in rows if (row.part >= RequestPart.MATCHED) == shared}
+        latest = {
+            row.part: page
+            for row, page in rows
+            if (row.part >= RequestPart.MATCHED if shared else not RequestPart.is_authors(row.part))
+        }
         own = self._select_posts([page for _, page in sorted(latest.items()) if page is not None], node)
+        repeats = self._seen.find_repeats(*asked.key, own.ids)
         count = Recount()
-        self._readings.linking.add(count, own, self._matches.find_counts(own.ids))
+        count.first.update((own.ids[place], -1) for place in repeats)
+        self._readings.linking.add(count, own, self._matches.find_counts(own.ids), asked.key[1])
         reply = Reply(ReplyKind.HELD, now, count.make_answer(), limits=[])
         self._write.write_held(asked, reply, own)
-        return reply, own.ids
+        return reply
 
     def _find_latest(self, node: Node, n: int) -> int | None:
         """Return the number of the latest pick before `n` that read an account."""

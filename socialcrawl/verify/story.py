@@ -184,8 +184,8 @@ def _select_steering(settings: Mapping[str, Any]) -> dict[str, Any]:
     own = {"name", settings.get("kind")}
     values = {key: value for key, value in settings.items() if key in STEERING | own}
     source = settings.get("source") or {}
-    kept = ("platform", "vocabulary", "base_url", "read", "pages_per_user")
-    values["source"] = {key: source[key] for key in kept if source.get(key)}
+    kept = ("platform", "vocabulary", "base_url", "read", "archive", "pages_per_user")
+    values["source"] = {key: source[key] for key in kept if source.get(key) is not None}
     values["seeds"] = {**(settings.get("seeds") or {}), "file": None, "usernames": []}
     kind = find_kind(settings.get("kind", DEFAULT.name))
     if kind.facts.section is not None:

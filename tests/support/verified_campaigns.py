@@ -19,6 +19,8 @@ from test_track_campaign import tracking
 from x_crawls import CampaignView, build, campaign_of, posts, posts_file, scratch
 
 from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import format_time
+from socialcrawl.lab.post_table import read_posts
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.world import build_world
 from socialcrawl.storage.database.snapshot import open_snapshot
@@ -139,9 +141,33 @@ def match(place, folder):
         assert lived(collecting(mock.url, place, source=source, crawl={"steps": 150})) > 2
 
 
+def end_of(data):
+    """A span of time that ends with the last of some posts: the mock's clock stands still there."""
+    return {"until": format_time(float(data.created_at.max()) + 1.0)}
+
+
+def search(place, folder):
+    """Accounts are read from what searches of spans of time return."""
+    with serve_in_thread(posts(), missing=SHARE, limit=LIMIT) as mock:
+        source = {"read": "search", "policy": write_policy(page=20)}
+        assert lived(collecting(mock.url, place, source=source, topic=end_of(posts()), crawl={"steps": None})) > 2
+
+
+def week(place, folder):
+    """The last days are searched, then timelines are read: of accounts that were found, and of the frontier."""
+    with serve_in_thread(recent(), missing=SHARE, limit=LIMIT) as mock:
+        source = {"read": "auto", "archive": False, "pages_per_user": 2}
+        assert (
+            lived(collecting(mock.url, place, source=source, topic=end_of(read_posts(recent())), crawl={"steps": 80}))
+            > 2
+        )
+
+
 MADE = {
     "collect": collect,
     "match": match,
+    "search": search,
+    "week": week,
     "change": change,
     "track": track,
     "follow": follow,

@@ -47,8 +47,8 @@ class TokenSection(Section):
         return self.env if isinstance(self.env, str) else self.env[2]
 
 
-MATCH = "match"
-Reading = Literal["timeline", "match"]
+TIMELINE, MATCH, SEARCH, AUTO = "timeline", "match", "search", "auto"
+Reading = Literal["timeline", "match", "search", "auto"]
 READINGS: tuple[Reading, ...] = get_args(Reading)
 """The ways of reading accounts."""
 MOST_PAGES = 32  # of a timeline: X hands out 3,200 posts
@@ -90,7 +90,12 @@ class SourceSection(Section):
     )
     read: Reading = Field(
         default="timeline",
-        description="how accounts are read (X, kind collect): by their timelines, or by a search for what matches",
+        description="how accounts are read (kind collect). timeline: by their timelines. X also has match: by searches "
+        "for what matches of named accounts; search: by searches for the topic; auto: search where it works",
+    )
+    archive: bool = Field(
+        default=True,
+        description="X, read: search the full archive; false: the last 7 days, which more tokens may search",
     )
     pages_per_user: Annotated[int, Field(ge=1, le=MOST_PAGES)] = Field(
         default=1, description='pages of 100 posts of a timeline (default with read = "match": 32)'

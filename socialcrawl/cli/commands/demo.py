@@ -14,12 +14,14 @@ from rich.console import Console
 
 from socialcrawl.api.foreground_run import Ending
 from socialcrawl.campaign.keywords import AS_OPTION, check_keywords
+from socialcrawl.campaign.sections.access import AUTO, SEARCH
 from socialcrawl.campaign.settings import Settings, check_settings
 from socialcrawl.cli.commands.demo_capture import CaptureDemo
 from socialcrawl.cli.commands.demo_collect import CollectDemo
 from socialcrawl.cli.commands.demo_kinds import DemoOptions, KindDemo
 from socialcrawl.cli.commands.run import FAILED, build_object, find_exit_code, show_ending
 from socialcrawl.engine.clock import SystemClock
+from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.ratelimit.budget import format_dollars
@@ -231,6 +233,15 @@ def _generate_posts(folder: Path, wanted: DemoOptions, console: Console, *, quie
     return path, keyword
 
 
+def _end_searches(demo: KindDemo) -> dict[str, str]:
+    """Return the end of the time that is searched, where the demo searches it: the clock of the mock stands there."""
+    if demo.wanted.read not in (SEARCH, AUTO):
+        return {}
+    from socialcrawl.lab.post_table import read_posts  # noqa: PLC0415
+
+    return {"until": format_time(float(read_posts(demo.posts).created_at.max()) + 1.0)}
+
+
 def _make_settings(demo: KindDemo) -> Settings:
     wanted = demo.wanted
     token_env = INVENTED_TOKEN_ENV if wanted.posts is None else TOKEN_ENV
@@ -240,7 +251,7 @@ def _make_settings(demo: KindDemo) -> Settings:
             "kind": wanted.kind,
             "seed": wanted.seed,
             "database": wanted.database or OWN,
-            "topic": {"keywords": [demo.keyword]},
+            "topic": {"keywords": [demo.keyword]} | _end_searches(demo),
             "source": {
                 "token_env": token_env,
                 "pages_per_user": wanted.pages_per_user,

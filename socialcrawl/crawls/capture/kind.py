@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from socialcrawl.campaign.settings import Settings
-from socialcrawl.crawls.base import CrawlKind, Mark, Progress, ReportRequest, Width, no_mark, one_each
+from socialcrawl.crawls.base import CrawlKind, Mark, Progress, ReportRequest, Width, list_minutes, no_mark, one_each
 from socialcrawl.crawls.capture.crawl import COLUMNS, Capture
 from socialcrawl.crawls.capture.rules import EVEN
 from socialcrawl.crawls.capture.slices import count_parts
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
 
 BEHIND, DAYS = 60.0, 7 * 86_400.0  # seconds: a stream that is so far behind cannot keep up, or is one of the past
-MINUTES = 2_000  # before a request, at which the choice of its slice is looked for: a window of a day, and more
 
 
 class CaptureKind(CrawlKind):
@@ -160,9 +159,7 @@ Where ids were imported, their posts are here too, if they still existed when th
     def list_moments(self, crawl: Capture, sent_at: float | None) -> Iterator[float]:
         """See `CrawlKind.list_moments`: where the time decides, each minute before the first request."""
         at = sent_at or 0.0
-        yield at
-        if crawl.is_timed(at):
-            yield from (at - 60.0 * minutes for minutes in range(1, MINUTES))
+        yield from list_minutes(at, is_timed=crawl.is_timed(at))
 
     def find_counted_span(self, settings: Settings, began: float | None, now: float) -> CountedSpan:
         """See `CrawlKind.find_counted_span`: the span that is read; what is ongoing is counted until now."""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.crawls.collect.page_queue import PageQueue
 from socialcrawl.crawls.collect.shadow_estimators import EstimatorGroup
+from socialcrawl.crawls.collect.slice_queue import SliceQueue
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.model import FIRST_READS, SAME_AS, Act, Node, Outcome, Pick, Reason
 from socialcrawl.engine.protocols import Batch, Columnar, Columns, History, skip_known
@@ -35,6 +36,7 @@ class BulkFold:
     relevance: float
     resting: dict[Node, int]
     pages: PageQueue | None
+    slices: SliceQueue | None
 
     def absorb(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """See `protocols.Crawl.absorb`."""
@@ -52,7 +54,7 @@ class BulkFold:
     def fold(self, history: History) -> None:
         """Absorb every finished batch in turn: at once where that comes to the same, bit for bit."""
         history = skip_known(history, self.picks)
-        if self.company.is_sequential():
+        if self.company.is_sequential() or self.slices is not None:  # authors who were found are read one by one
             for batch, outcomes in history:
                 self.absorb(batch, outcomes)
             return

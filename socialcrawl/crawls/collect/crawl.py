@@ -20,13 +20,26 @@ import numpy as np
 
 from socialcrawl.crawls.collect.bulk_fold import BulkFold
 from socialcrawl.crawls.collect.estimators import Estimator
-from socialcrawl.crawls.collect.page_queue import PageQueue
+from socialcrawl.crawls.collect.page_queue import PageQueue, ReadingGains
 from socialcrawl.crawls.collect.ranking import Ranking
 from socialcrawl.crawls.collect.shadow_estimators import EstimatorGroup
+from socialcrawl.crawls.collect.slice_queue import SliceQueue
 from socialcrawl.crawls.collect.strategies import Greedy, Strategy
 from socialcrawl.crawls.node_limit import stop_at_limit
 from socialcrawl.crawls.seeds import REST, TRIES, Seeds
-from socialcrawl.engine.model import FIRST_READS, Act, Node, Outcome, Pick, Reason, SameAs, Stop, StopKind
+from socialcrawl.engine.model import (
+    FIRST_READS,
+    FOUND_BY,
+    Act,
+    Node,
+    Outcome,
+    Pick,
+    Reason,
+    SameAs,
+    Stop,
+    StopKind,
+    Wait,
+)
 from socialcrawl.engine.protocols import Batch
 from socialcrawl.graph.graph import CrawlGraph
 
@@ -36,7 +49,8 @@ class Collect(BulkFold):
 
     `shadows` are estimators that look on, by name: every pick of the frontier tells what they thought of it. With
     `pages`, accounts are matched by searches, and up to so many pages of their timelines are read where no account in
-    reach is unmatched; None: their timelines are read at once.
+    reach is unmatched; None: their timelines are read at once. With `slices`, accounts are found by searches for the
+    topic, span by span, and read from what these return.
     """
 
     def __init__(
@@ -49,6 +63,7 @@ class Collect(BulkFold):
         *,
         shadows: Mapping[str, Estimator] | None = None,
         pages: int | None = None,
+        slices: SliceQueue | None = None,
     ) -> None:
         self.seeds, self.estimator, self.steps, self.width = seeds, estimator, steps, width
         self.strategy = strategy or Greedy()
@@ -56,7 +71,11 @@ class Collect(BulkFold):
         self.graph = CrawlGraph()
         self.ranking = Ranking(self.graph, estimator)
         self.pages = None if pages is None else PageQueue(self.graph, pages)
-        self._read = Act.EXPAND if pages is None else Act.MATCH  # how accounts of the frontier are read
+        self.slices = slices
+        matches = pages is not None and slices is None
+        self._read = Act.MATCH if matches else Act.EXPAND  # how accounts of the frontier are read
+        self.gains = ReadingGains()
+        self._matched = (Act.MATCH, Act.SEED) if matches else (Act.MATCH,)  # acts after which further pages are read
         self.picks = 0  # all decisions so far: the next pick's n
         self.taken = 0  # those after the seeds: what the budget counts
         self.relevance = 0.0  # sum of beta over the steps after the seeds
@@ -67,17 +86,21 @@ class Collect(BulkFold):
         self.failures: dict[Node, int] = {}
         self.resting: dict[Node, int] = {}  # node -> the pick at which it may be asked again
 
-    def choose(self, size: int, now: float) -> Batch | Stop:
+    def choose(self, size: int, now: float) -> Batch | Wait | Stop:
         """Return the next r = `size` picks: seeds while there are any, then the best of the frontier."""
+        if self.slices is not None and (choice := self._choose_searched(self.slices, size, now)):
+            return choice
         act, nodes = self.seeds.choose_next(size, self.width)
         if nodes:
             return tuple(Pick(self.picks + i, node, act) for i, node in enumerate(nodes))
-        if not self.seeds.asked and not self.imported and not self.captured:
+        if not (self.seeds.asked or self.imported or self.captured or self.taken):
             return Stop(StopKind.FAILED, self.seeds.explain_empty())
         most = size * self.width(self._read)
         left = most if self.steps is None else min(most, self.steps - self.taken)
         if left <= 0:
             return stop_at_limit(self.steps or 0, self.taken)
+        if self.slices is not None and self.gains.prefers_pages() and (pages := self._pick_pages(size)):
+            return pages
         if not self.graph.left:
             return self._pick_pages(size) or self._pick_late(left) or self._stop_exhausted()
         rows, scores = self.strategy.pick(self.ranking, left, self.taken)
@@ -87,6 +110,32 @@ class Collect(BulkFold):
             for i, (row, score, thought) in enumerate(zip(rows.tolist(), scores.tolist(), thoughts, strict=True))
         )
 
+    def _choose_searched(self, slices: SliceQueue, size: int, now: float) -> Batch | Wait | Stop:
+        """Return the next picks where accounts are found by searches: authors who were found, or spans to search.
+
+        () where nothing is left to search, and accounts are read by their timelines too.
+        """
+        most = size * self.width(Act.MATCH)
+        left = most if self.steps is None else min(most, self.steps - self.taken)
+        if left <= 0:
+            return stop_at_limit(self.steps or 0, self.taken)
+        if found := slices.choose_found(left, self._may_be_read):
+            acts = [Act.PAGE if self.graph.is_fetched(node) else Act.MATCH for node, _ in found]
+            return tuple(
+                Pick(self.picks + i, node, act, since=since)
+                for i, (act, (node, since)) in enumerate(zip(acts, found, strict=True))
+            )
+        if slices.is_done:
+            return slices.stop() if slices.alone else ()
+        spans = slices.choose(size, now)
+        if isinstance(spans, Wait):
+            return spans
+        return tuple(Pick(self.picks + i, node, Act.SEARCH, since=since) for i, (node, since) in enumerate(spans))
+
+    def _may_be_read(self, node: Node) -> bool:
+        """Return whether an account can be read from what a search returned: not if it is excluded or forgotten."""
+        return self.graph.is_fetched(node) or not self.graph.is_closed(node)
+
     def absorb(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """Grow the graph and teach the estimator, in pick order."""
         for pick, outcome in zip(batch, outcomes, strict=True):
@@ -95,6 +144,11 @@ class Collect(BulkFold):
 
     def _take(self, pick: Pick, outcome: Outcome) -> None:
         self.picks = pick.n + 1
+        if self.slices is not None and pick.act == Act.SEARCH:
+            self.slices.take_search(pick, outcome)
+            return
+        if self.slices is not None and pick.since.startswith(FOUND_BY):
+            self.slices.take_found(pick)
         if pick.act == Act.CAPTURED:
             self._note_captured(pick.node, outcome)
             return
@@ -118,11 +172,15 @@ class Collect(BulkFold):
         else:
             self.taken += 1
             self.relevance += outcome.value
+            if pick.act == Act.EXPAND:
+                self.gains.add(pick.act, outcome.value)
+            elif pick.since:
+                self.seeds.bring(pick.node)
         self._grow(pick, outcome)
 
     def _take_page(self, pick: Pick, outcome: Outcome) -> None:
         """Learn what an account is worth with a further page: no step, and no lesson."""
-        if self.pages is not None:
+        if self.pages is not None and not pick.since.startswith(FOUND_BY):
             self.pages.note_page(pick, outcome)
         if outcome.missing is not None:
             return
@@ -131,6 +189,8 @@ class Collect(BulkFold):
             self.seed_relevance += more
         else:
             self.relevance += more
+        if not pick.since.startswith(FOUND_BY):
+            self.gains.add(pick.act, more)
         row = self.graph.renew(pick.node, outcome.value, outcome.targets, outcome.alpha)
         self.company.note_fetched(self.graph, row)
 
@@ -165,7 +225,7 @@ class Collect(BulkFold):
             x = (pick.x or self._read_features(pick.node)) if teaches else ()
             row = self.graph.add(pick.node, outcome.value, outcome.targets, outcome.alpha)
             self.company.note_fetched(self.graph, row)
-            if self.pages is not None and pick.act != Act.IMPORT:
+            if self.pages is not None and pick.act in self._matched:
                 self.pages.note_matched(pick.node, outcome.value)
             if teaches:
                 self.company.learn(np.array([x]), np.array([outcome.value]))

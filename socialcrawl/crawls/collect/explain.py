@@ -16,7 +16,7 @@ from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import BreadthFirst, Estimator, Hybrid, Linear, Neighbourhood
 from socialcrawl.crawls.collect.estimators.added import AddedEstimator
 from socialcrawl.crawls.collect.estimators.base import ScoreTerms
-from socialcrawl.crawls.collect.make import choose_policy
+from socialcrawl.crawls.collect.make import make_collect
 from socialcrawl.crawls.seeds import TRIES
 from socialcrawl.engine.draws import STEERED, assign_arms
 from socialcrawl.engine.model import FIRST_READS, Act, Node, Pick, Reason, SameAs
@@ -165,7 +165,7 @@ def rebuild_collect(settings: Settings, names: Sequence[Node], topics: Sequence[
         names: the accounts it named.
         topics: the first pick.n under each new topic.
     """
-    return Collect(remember_seeds(settings, names, topics), choose_policy(settings)[0], settings.crawl.steps)
+    return make_collect(settings, remember_seeds(settings, names, topics), watched=False)
 
 
 class _Case:
@@ -175,7 +175,8 @@ class _Case:
         self.traces, self.begun, self.user, self.node = traces, begun, user, node
         self.asks = traces.read_visits(begun.id, node)
         self.epochs, self.versions = traces.read_epochs(begun.id), traces.read_versions(begun)
-        made = [ask for ask in self.asks if ask.act in FIRST_READS and not self._is_retried()]
+        chosen = [ask for ask in self.asks if ask.act in FIRST_READS and ask.search is None]
+        made = [] if self._is_retried() else chosen
         self.n = made[-1].n if made else None
         self.before = made[-1].batch if made else NEVER
         self.version = find_version(self.versions, self.before)
@@ -186,7 +187,7 @@ class _Case:
 
     def _find_settings(self, values: dict[str, Any]) -> Settings:
         """Return the settings on which a decision rests, of those that are stored."""
-        kept = ("platform", "vocabulary", "read", "pages_per_user")
+        kept = ("platform", "vocabulary", "read", "archive", "pages_per_user")
         source = {key: values["source"][key] for key in kept if key in values["source"]}
         given = {key: values[key] for key in KEPT} | {"source": source}
         # What a file named, and whoever was forgotten, has a slot in the identity.

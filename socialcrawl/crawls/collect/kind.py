@@ -1,16 +1,29 @@
 """Campaigns that collect: accounts that matter to a topic, the best guess first (Gouriten et al., Algorithm 1)."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from socialcrawl.campaign.settings import Settings
-from socialcrawl.crawls.base import CrawlKind, Mark, Width, no_mark, one_each
+from socialcrawl.crawls.base import CrawlKind, Mark, Progress, Width, list_minutes, no_mark, one_each
+from socialcrawl.crawls.capture.rules import CaptureRules
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators.registry import explain_late_switch
-from socialcrawl.crawls.collect.make import choose_policy, make_shadows
+from socialcrawl.crawls.collect.make import (
+    choose_policy,
+    make_collect,
+    make_search_rules,
+    make_shadows,
+    makes_searches_only,
+    plan_searches,
+)
 from socialcrawl.crawls.facts import COLLECT
 from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.graph.relevance import Topic
 from socialcrawl.platforms.base import Platform
+from socialcrawl.platforms.server_info import CountedSpan
+from socialcrawl.platforms.slice_reading import SlicePlan
 from socialcrawl.text.wording import pluralize
 
 if TYPE_CHECKING:
@@ -35,14 +48,31 @@ class CollectKind(CrawlKind):
     def make_crawl(self, settings: Settings, seeds: Seeds, width: Width = one_each, mark: Mark = no_mark) -> Collect:
         """See `CrawlKind.make_crawl`."""
         del mark
-        estimator, choice = choose_policy(settings)
-        shadows, pages = make_shadows(settings), settings.source.pages_after_match
-        return Collect(seeds, estimator, settings.crawl.steps, width, choice, shadows=shadows, pages=pages)
+        return make_collect(settings, seeds, width)
 
     def check(self, settings: Settings) -> None:
         """See `CrawlKind.check`."""
         choose_policy(settings)
         make_shadows(settings)
+
+    def list_queries(self, settings: Settings, platform: Platform, topic: Topic) -> list[str]:
+        """See `CrawlKind.list_queries`."""
+        plan = self.plan_slices(settings)
+        if plan is None:
+            return super().list_queries(settings, platform, topic)
+        return platform.list_slice_queries(settings, topic, plan)
+
+    def plan_slices(self, settings: Settings) -> SlicePlan | None:
+        """See `CrawlKind.plan_slices`: where accounts are read from what searches return."""
+        return plan_searches(settings)
+
+    def reads_found(self, settings: Settings) -> bool:
+        """See `CrawlKind.reads_found`."""
+        return self.plan_slices(settings) is not None
+
+    def list_moments(self, crawl: Collect, sent_at: float | None) -> Iterator[float]:
+        """See `CrawlKind.list_moments`: the first search says where the span of time ends."""
+        yield from list_minutes(sent_at or 0.0, is_timed=crawl.slices is not None and crawl.slices.until is None)
 
     def explain(self, traces: "CampaignTraces", campaign: "StoredCampaign", user: str) -> "Explanation":
         """See `CrawlKind.explain`."""
@@ -52,21 +82,52 @@ class CollectKind(CrawlKind):
 
     def describe(self, settings: Settings) -> str:
         """See `CrawlKind.describe`."""
-        crawl = settings.crawl
+        crawl, plan = settings.crawl, plan_searches(settings)
+        if plan is not None and crawl.steps is None and makes_searches_only(settings, plan):
+            return "searches of the topic until all of the time is searched"
         steps = pluralize(crawl.steps, "step") if crawl.steps else "steps until the frontier is empty"
         late = _explain_late_switch(settings)
         return f"{steps} with {crawl.estimator}{f' ({late})' if late else ''}"
 
     def count(self, settings: Settings, platform: Platform) -> Mapping[str, Any]:
         """See `CrawlKind.count`."""
-        del platform
+        plan = plan_searches(settings)
+        if plan is not None and makes_searches_only(settings, plan):
+            return {
+                "captures": True,
+                "parts": CaptureRules.parts,
+                "steps": 0,
+                "most_found": 0,
+                "usernames": 0,
+                "roles": replace(platform.roles, search=platform.get_slice_endpoint(plan)),
+            }
+        if plan is not None:
+            return {"matches": True, "roles": replace(platform.roles, match=platform.get_slice_endpoint(plan))}
         return {} if settings.source.pages_after_match is None else {"matches": True}
 
     def limit_quote(self, settings: Settings) -> str:
         """See `CrawlKind.limit_quote`."""
-        if settings.source.pages_after_match is None:
+        if settings.source.pages_after_match is None and plan_searches(settings) is None:
             return ""
-        return 'With read = "match", only the budget bounds what is found: each post that matches is paid for.'
+        return (
+            f'With read = "{settings.source.read}", only the budget bounds what is found: each post that matches is '
+            "paid for."
+        )
+
+    def find_counted_span(self, settings: Settings, began: float | None, now: float) -> CountedSpan | None:
+        """See `CrawlKind.find_counted_span`: the span that is searched."""
+        plan = plan_searches(settings)
+        if plan is None or not makes_searches_only(settings, plan):
+            return None
+        end = make_search_rules(settings, plan).find_end(now if began is None else min(began, now))
+        return CountedSpan(make_search_rules(settings, plan, end).begin, end, now, plan.back == inf)
+
+    def describe_progress(self, crawl: Collect) -> Progress:
+        """See `CrawlKind.describe_progress`."""
+        usual = super().describe_progress(crawl)
+        if crawl.slices is None or crawl.slices.is_done:
+            return usual
+        return usual._replace(ahead=f"{pluralize(crawl.slices.left, 'span')} to search")
 
     def explain_estimate(self, settings: Settings, quote: "Quote", steps: float) -> Iterator[str]:
         """See `CrawlKind.explain_estimate`."""

@@ -1,11 +1,20 @@
 """What chooses for a campaign that collects, made of its settings."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from math import ceil, floor, inf
 from typing import Any
 
+from socialcrawl.campaign.sections.access import AUTO, SEARCH
 from socialcrawl.campaign.settings import Settings
+from socialcrawl.crawls.capture.rules import CaptureRules
+from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import Estimator, make_estimator
+from socialcrawl.crawls.collect.slice_queue import SliceQueue
 from socialcrawl.crawls.collect.strategies import ControlledStrategy, Strategy, make_strategy
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.model import Act
+from socialcrawl.platforms.registry import platform_of
+from socialcrawl.platforms.slice_reading import SlicePlan
 
 
 def choose_policy(settings: Settings) -> tuple[Estimator, Strategy]:
@@ -29,6 +38,54 @@ def make_shadows(settings: Settings) -> dict[str, Estimator]:
         SettingsError: one of them cannot be made.
     """
     return {name: _make_estimator(settings, name, {}) for name in settings.crawl.shadows}
+
+
+def make_collect(
+    settings: Settings, seeds: Seeds, width: Callable[[Act], int] = lambda _: 1, *, watched: bool = True
+) -> Collect:
+    """Return the crawl of a campaign, which has learned nothing yet.
+
+    Args:
+        settings: those of the campaign.
+        seeds: where it starts; where the topic is searched span by span, their queries are.
+        width: how many picks one request can answer.
+        watched: whether shadows look on.
+
+    Raises:
+        SettingsError: the estimator, the strategy or a shadow cannot be made.
+    """
+    source, (estimator, choice) = settings.source, choose_policy(settings)
+    pages, slices = source.pages_after_match, None
+    if (plan := plan_searches(settings)) is not None:
+        rules = make_search_rules(settings, plan)
+        alone = makes_searches_only(settings, plan)
+        pages, slices = source.pages_per_user, SliceQueue(rules, seeds.queries, settings.seed, plan.back, alone=alone)
+        seeds.queries.clear()
+    shadows = make_shadows(settings) if watched else {}
+    return Collect(seeds, estimator, settings.crawl.steps, width, choice, shadows=shadows, pages=pages, slices=slices)
+
+
+def plan_searches(settings: Settings) -> SlicePlan | None:
+    """Return how a campaign searches the topic span by span; None where it does not."""
+    return platform_of(settings).plan_searches(settings) if settings.source.read in (SEARCH, AUTO) else None
+
+
+def make_search_rules(settings: Settings, plan: SlicePlan, until: float = inf) -> CaptureRules:
+    """Return the span of time that is searched, which is that of the topic.
+
+    Args:
+        settings: those of the campaign.
+        plan: how its platform searches.
+        until: when the span ends, Unix seconds, where that is known: it begins as far back as searches reach.
+    """
+    begin, end = settings.topic.span
+    first = max(plan.begin or 0.0, begin or 0.0, until - plan.back if until < inf else 0.0)
+    return CaptureRules(float(floor(first)), None if end is None else float(ceil(end)))
+
+
+def makes_searches_only(settings: Settings, plan: SlicePlan) -> bool:
+    """Return whether nothing is read but what searches return: they reach back to the first post, or are all."""
+    return settings.source.read == SEARCH or plan.back == inf
 
 
 def _make_estimator(settings: Settings, name: str, options: Mapping[str, Any]) -> Estimator:

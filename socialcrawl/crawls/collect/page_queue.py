@@ -18,13 +18,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.crawls.seeds import REST, TRIES
-from socialcrawl.engine.model import Node, Outcome, Pick, Reason
+from socialcrawl.engine.model import Act, Node, Outcome, Pick, Reason
 from socialcrawl.graph.graph import CrawlGraph, Rows, Weights
 from socialcrawl.graph.links import grow_array
 
 NEARNESS = 0.3
 DECLINE = 1.5
 TRUST = 10.0  # relevance that was expected, and found, before the first page: `rate` is not learned from one
+
+
+class ReadingGains:
+    """How much relevance timelines brought, for a timeline that was read, of accounts of the frontier and of others.
+
+    Before the first of them, TRUST timelines brought one each.
+    """
+
+    def __init__(self) -> None:
+        self._sums = {Act.EXPAND: TRUST, Act.PAGE: TRUST}
+        self._counts = {Act.EXPAND: TRUST, Act.PAGE: TRUST}
+
+    def add(self, act: Act, gain: float) -> None:
+        """Take what a timeline brought: `act` is "expand" for accounts of the frontier, "page" for others."""
+        self._sums[act] += gain
+        self._counts[act] += 1.0
+
+    def prefers_pages(self) -> bool:
+        """Return whether pages of accounts that were found have brought as much as accounts of the frontier."""
+        expand, page = (self._sums[act] / self._counts[act] for act in (Act.EXPAND, Act.PAGE))
+        return page >= expand
 
 
 class PageQueue:

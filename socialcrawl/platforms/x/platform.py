@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from math import ceil
+from math import ceil, inf
 from typing import TYPE_CHECKING
 
+from socialcrawl.campaign.sections import access
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.engine.model import Credential, Request
 from socialcrawl.engine.protocols import Source
@@ -27,6 +28,7 @@ from socialcrawl.platforms.x.source import (
     AUTHORS,
     BY_ID,
     BY_NAME,
+    EARLIEST,
     FOLLOWING,
     HYDRATION,
     LOOK_UP,
@@ -125,6 +127,11 @@ class XPlatform(Platform):
         """Return the names of the credentials that speak for a user."""
         return [one.name for one, _ in self.list_credentials(settings) if one.kind != "app"]
 
+    def plan_searches(self, settings: Settings) -> SlicePlan:
+        """See `Platform.plan_searches`: searches bill nothing but posts that match."""
+        archive = settings.source.archive
+        return SlicePlan(pages=1, archive=archive, begin=EARLIEST, back=inf if archive else RECENT, page=100)
+
     def list_slice_queries(self, settings: Settings, topic: Topic, slices: SlicePlan) -> list[str]:
         """See `Platform.list_slice_queries`."""
         longest = LONGEST_ARCHIVED if slices.archive else LONGEST
@@ -160,10 +167,17 @@ class XPlatform(Platform):
                     f"{name!r} under [accounts] is not a username of X (letters, digits and _), nor a pattern with *."
                 )
         signed = self._list_users(settings)
-        if settings.source.pages_after_match is not None and signed:
+        source = settings.source
+        if source.read != access.TIMELINE and source.archive and signed:
+            week = "" if source.read == access.MATCH else ", or set archive = false to search the last 7 days"
             raise SettingsError(
-                'read = "match" under [source] searches X\'s full archive, which takes bearer tokens of an application '
-                f"only, and {signed[0]!r} is a user's: remove it, or remove read."
+                f'read = "{source.read}" under [source] searches X\'s full archive, which takes bearer tokens of an '
+                f"application only, and {signed[0]!r} is a user's: remove it{week}, or remove read."
+            )
+        if source.read in (access.TIMELINE, access.MATCH) and not source.archive:
+            raise SettingsError(
+                f'archive = false under [source] searches the last 7 days only, which read = "{source.read}" does not: '
+                'remove it, or write read = "auto".'
             )
         if settings.seeds.lists:
             raise SettingsError("[seeds] lists are Bluesky's: on X name usernames.")

@@ -53,7 +53,7 @@ TOKEN = {TIMELINE: "pagination_token", MENTIONS: "pagination_token", SEARCH: "ne
 SNOWFLAKES = Snowflakes(1_288_834_974_657, 22, 30_000_000_000)  # posts from before November 2010 are counted, to 29.7e9
 AUTHORS = {"expansions": "author_id", "user.fields": USER_FIELDS}  # who wrote the posts, which is billed
 TOGETHER, NOBODY = (Act.RESOLVE, Act.PROBE), Who(None, None)
-EARLIEST = {"start_time": "2006-03-21T00:00:00Z"}  # of a search; without it, X searches the last 30 days
+EARLIEST = 1_142_899_200.0  # 2006-03-21, Unix seconds: the first posts; without it, X searches the last 30 days
 OPERATORS = ("and", "or")  # usernames that a query cannot name
 CountPosts = Callable[[Pick, str], Generator[Request, Reply, Outcome]]
 
@@ -196,7 +196,7 @@ class XSource:
         part, size = RequestPart.MATCHED, self.policy.get_endpoint(ARCHIVE).page
         for query in self.matching[0] if self.matching is not None else ():
             asked = {"query": join_authors(query, names), **self.words.fields, **self.words.search}
-            asked |= {**EARLIEST, **self.span}
+            asked |= {"start_time": format_instant(EARLIEST), **self.span}
             cursor: str | None = None
             while True:
                 reply = yield self._make_page_request((n, part), ARCHIVE, asked, size, cursor)
@@ -249,6 +249,7 @@ class XSource:
         asked |= {"start_time": format_instant(first), "end_time": format_instant(end), "sort_order": "recency"}
         endpoint = ARCHIVE if self.slices.archive else SEARCH
         size = self.policy.get_endpoint(endpoint).page
+        size = min(size, self.slices.page or size)
 
         def ask(part: int, cursor: str | None) -> Request:
             return self._make_page_request((pick.n, part), endpoint, asked, size, cursor)

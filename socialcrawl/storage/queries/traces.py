@@ -15,6 +15,7 @@ from sqlalchemy import Connection, exists, func, select, text
 
 from socialcrawl.engine.draws import ARM_NAMES, STEERED, assign_arms
 from socialcrawl.engine.model import (
+    FOUND_BY,
     Act,
     Answer,
     Node,
@@ -45,7 +46,7 @@ select a.node, a.platform_id, a.username, a.profile_at, a.forgotten_at,
 from account a where a.platform = :platform and (a.handle = :handle or a.platform_id = :key)
 """
 ASKS = """
-select p.n, p.batch, p.act, p.score, o.at, o.value, o.occurrences, o.posts, o.missing
+select p.n, p.batch, p.act, p.score, o.at, o.value, o.occurrences, o.posts, o.missing, p.since
 from pick p left join outcome o on o.campaign = p.campaign and o.n = p.n
 where p.campaign = :campaign and p.node = :node order by p.n
 """
@@ -59,7 +60,12 @@ where l.campaign = :campaign and l.node = :node and l.n < :before and o.node <> 
 STEPS = """
 select p.n, p.node, coalesce(o.value, 0), coalesce(o.missing, case when o.n is null then 'open' else '' end)
 from pick p left join outcome o on o.campaign = p.campaign and o.n = p.n
-where p.campaign = :campaign and p.act in ('expand', 'match') order by p.n
+where p.campaign = :campaign and p.act in ('expand', 'match') and coalesce(p.since, '') not like 'search:%'
+order by p.n
+"""
+SPAN_SEARCHES = """
+select p.since, o.mark, o.missing, o.posts from pick p join outcome o on o.campaign = p.campaign and o.n = p.n
+where p.campaign = :campaign and p.act = 'search' and p.since is not null order by p.n
 """
 SPAN = "select min(at), max(at) from outcome where campaign = :campaign and at > '1971'"
 ALIASES = "select node, n from outcome where campaign = :campaign and missing = :meant order by n"
@@ -91,7 +97,10 @@ class KnownAccount:
 
 @dataclass(frozen=True, slots=True)
 class AccountVisit:
-    """One decision to ask an account, and what it found; `at` is None while it is open, `missing` text as stored."""
+    """One decision to read an account, and what it found; `at` is None while it is open.
+
+    `missing` and `since` are as stored.
+    """
 
     n: int
     batch: int
@@ -102,11 +111,27 @@ class AccountVisit:
     occurrences: int | None
     posts: int | None
     missing: str | None
+    since: str | None = None
+
+    @property
+    def search(self) -> int | None:
+        """The number of the search from which the account was read; None: it was read in another way."""
+        since = self.since or ""
+        return int(since.removeprefix(FOUND_BY)) if since.startswith(FOUND_BY) else None
 
     @property
     def reason(self) -> Unavailable | None:
         """Why the account could not be read; None where it could."""
         return None if self.missing is None else parse_unavailable(self.missing)
+
+
+class SpanSearch(NamedTuple):
+    """A search of a span of time: its span and mark as they are stored, why it failed, and the posts it returned."""
+
+    since: str
+    mark: str | None
+    missing: str | None
+    posts: int
 
 
 class OpenSlice(NamedTuple):
@@ -220,7 +245,7 @@ class CampaignTraces:
         return [AccountVisit(*row) for row in self._read_rows(ASKS, campaign=campaign, node=node)]
 
     def read_steps(self, campaign: int) -> StepColumns:
-        """Return all steps of a campaign that collects, in order."""
+        """Return all steps of a campaign that collects, in order, but for accounts that searches of the topic found."""
         with row_values.join_transaction(self.connection):
             since = find_comparable_start(self.connection, campaign)
         rows = self._read_rows(STEPS, campaign=campaign)
@@ -249,6 +274,10 @@ class CampaignTraces:
         with row_values.join_transaction(self.connection):
             rows = self.connection.execute(DELETED).all()
         return {str(kind): int(number) for kind, number in rows}
+
+    def read_span_searches(self, campaign: int) -> list[SpanSearch]:
+        """Return the searches of spans of time that a collection has made, in order."""
+        return [SpanSearch(*row) for row in self._read_rows(SPAN_SEARCHES, campaign=campaign)]
 
     def read_open_slices(self, campaign: int) -> list[OpenSlice]:
         """Return the slices of time of which some pages came, and that have no outcome yet."""

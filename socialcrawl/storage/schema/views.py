@@ -54,7 +54,8 @@ TOP_ACCOUNT = ViewDefinition(
   coalesce(u.posts, o.posts), p.act, p.step, o.n, coalesce(u.at, o.at), a.followers, o.node
 from outcome o
 join (select campaign, n, act, case when act in ('expand', 'match', 'walk')
-        then row_number() over (partition by campaign, act order by n) end as step from pick) p
+        then row_number() over (partition by campaign, act in ('expand', 'match', 'walk') order by n) end as step
+      from pick) p
   on p.campaign = o.campaign and p.n = o.n
 join campaign c on c.id = o.campaign
 join account a on a.node = o.node
@@ -275,14 +276,14 @@ from (
   select campaign, case when node < 0 then 'search' else 'account' end as gap, missing as why, n from (
     select o.campaign, o.node, o.missing, o.n,
       row_number() over (partition by o.campaign, o.node,
-        case when q.act in ('slice', 'hydrate') then q.since end order by o.n desc) as latest
+        case when q.act in ('search', 'slice', 'hydrate') then q.since end order by o.n desc) as latest
     from outcome o join pick q on q.campaign = o.campaign and q.n = o.n
     where o.missing is not null and substr(o.missing, 1, 8) <> 'same-as:'
       and (q.act <> 'probe' or o.missing = 'temporary')
       and not exists (select 1 from outcome r join pick p on p.campaign = r.campaign and p.n = r.n
         where r.node = o.node and r.campaign = o.campaign and r.missing is null
           and (q.act <> 'page' or o.missing = 'temporary' or r.n > o.n)
-          and (q.act not in ('slice', 'hydrate') or p.since = q.since)
+          and (q.act not in ('search', 'slice', 'hydrate') or coalesce(p.since, '') = coalesce(q.since, ''))
           and p.act in ('search', 'seed', 'expand', 'match', 'recrawl', 'probe', 'walk', 'slice', 'hydrate', 'import')
         )) m
   where m.latest = 1
@@ -294,7 +295,7 @@ from (
   join pick p on p.campaign = q.campaign and p.n = q.n
   join outcome o on o.campaign = q.campaign and o.n = q.n
   where q.kind in ('ok', 'held') and q.cursor is not null and o.missing is null
-    and p.act in ('search', 'seed', 'expand', 'recrawl', 'walk')
+    and (p.act in ('seed', 'expand', 'recrawl', 'walk') or (p.act = 'search' and p.since is null))
   union all
   select campaign, 'request', 'lost', n from request where coalesce(kind, 'lost') = 'lost') g
 join campaign c on c.id = g.campaign
@@ -443,7 +444,7 @@ join account a on a.node = s.node""",
 
 CAPTURED_SLICE = ViewDefinition(
     "captured_slice",
-    "the slices of time that a campaign of kind capture has read, or is reading: one row a decision, in order",
+    "the slices of time that a campaign has searched, or is searching: one row a decision, in order",
     {
         "campaign": CAMPAIGN,
         "query": "number of the query, from 1",
@@ -462,7 +463,7 @@ CAPTURED_SLICE = ViewDefinition(
 from pick p
 join campaign c on c.id = p.campaign
 left join outcome o on o.campaign = p.campaign and o.n = p.n
-where p.act = 'slice'""",
+where p.act = 'slice' or (p.act = 'search' and p.since is not null)""",
 )
 
 VIEWS = (

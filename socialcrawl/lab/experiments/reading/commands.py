@@ -14,7 +14,9 @@ PostsFile = Annotated[
 Keywords = Annotated[list[str], typer.Option("--keyword", help="Keyword or phrase: one topic. Repeatable.")]
 Reads = Annotated[
     list[str] | None,
-    typer.Option("--read", help="How accounts are read. Repeatable. Default: all ways.", **offer("timeline|match")),
+    typer.Option(
+        "--read", help="How accounts are read. Repeatable. Default: all ways.", **offer("timeline|match|search|auto")
+    ),
 ]
 Estimators = Annotated[
     list[str] | None,
@@ -35,6 +37,10 @@ Pages = Annotated[
     ),
 ]
 
+LastDays = Annotated[
+    bool, typer.Option("--last-days", help="Search the last 7 days instead of the full archive: no match.")
+]
+
 
 def compare(
     *,
@@ -46,6 +52,7 @@ def compare(
     seed_sets: SeedSets = 5,
     seed_size: SeedSize = 30,
     pages_per_user: Pages = None,
+    last_days: LastDays = False,
     seed: FirstSeed = 1,
     jobs: Processes = -1,
     out: Out = Path("reading"),
@@ -54,17 +61,18 @@ def compare(
 
     Which finds more for the money? Runs whole campaigns on a mock of X with your posts, X's prices and X's rate limits.
     """
-    from socialcrawl.campaign.sections.access import READINGS  # noqa: PLC0415
+    from socialcrawl.campaign.sections.access import MATCH, READINGS  # noqa: PLC0415
     from socialcrawl.lab.experiments.reading.runs import ReadingOptions, compare_readings  # noqa: PLC0415
     from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
     asked = ReadingOptions(
         posts,
         keyword,
-        read or READINGS,
+        read or [one for one in READINGS if not (last_days and one == MATCH)],
         estimator or ("hybrid-sum",),
         max_money or (10.0, 25.0, 50.0, 100.0, 200.0),
         seed_size,
         pages_per_user,
+        not last_days,
     )
     compare_readings(asked, ExperimentRun(out, jobs, seed, seed_sets))

@@ -8,19 +8,30 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from socialcrawl.campaign.build import ProcessContext, build
+from socialcrawl.campaign.sections.access import AUTO, SEARCH
 from socialcrawl.campaign.settings import check_settings
 from socialcrawl.engine.loop import run
-from socialcrawl.engine.model import MILLS_PER_DOLLAR, Stop, StopKind, parse_time
+from socialcrawl.engine.model import MILLS_PER_DOLLAR, Stop, StopKind, format_time, parse_time
 from socialcrawl.errors import SocialcrawlError
 from socialcrawl.lab.instant import VirtualClock, VirtualExecutor
+from socialcrawl.lab.post_table import Posts, read_posts
 from socialcrawl.lab.result_tables import Table, make_table
 from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.mock.world import build_world
 from socialcrawl.render.live_screen import CampaignView
+from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.database.health import open_readable
 from socialcrawl.storage.queries.summary import summarize_campaign
 
-BEGIN = 1_800_000_000.0  # of the virtual clock, Unix seconds
+# Accounts whose first reading was of what a search returned, with each of their values, the last one last.
+FOUND_FIRST = """
+select o.node, a.platform_id, o.value from outcome o join account a on a.node = o.node
+where o.missing is null and o.node in (select p.node from pick p where p.act = 'match') order by o.n
+"""
 LATENCY = 0.25  # seconds of an answer
 TOKEN = "SOCIALCRAWL_LABORATORY_TOKEN"  # noqa: S105 - the name of the environment variable
 
@@ -38,6 +49,7 @@ class ReadingCrawl:
         estimator: which accounts come first.
         seed: of the campaign.
         budget: dollars.
+        archive: whether the full archive is searched.
     """
 
     posts: Path
@@ -48,23 +60,27 @@ class ReadingCrawl:
     estimator: str
     seed: int
     budget: float
+    archive: bool = True
 
 
 def crawl_posts(asked: ReadingCrawl) -> Table:
     """Return what a campaign finds, as one row.
 
-    Columns: relevance (of accounts read after the seeds), accounts, requests, dollars (by the ledger), hours (of its
+    Columns: relevance (of accounts that are no seeds), accounts, requests, dollars (by the ledger), hours (of its
     virtual clock) and bill (dollars by the mock's own count). The mock has X's limits and prices, and its search finds
     no reposts, as X's does not.
 
     Raises:
         SocialcrawlError: the campaign failed.
     """
-    clock = VirtualClock(BEGIN)
+    posts = read_posts(asked.posts)
+    begin = float(posts.created_at.max()) + 1.0  # so that searches of the last days find the last posts
+    clock = VirtualClock(begin)
+    seeds = [] if asked.read == SEARCH else list(asked.seeds)
     with (
         tempfile.TemporaryDirectory() as folder,
         _set_environment({TOKEN: secrets.token_urlsafe(24), "XDG_STATE_HOME": folder}),
-        serve_in_thread(asked.posts, time=clock.now, platforms=("x",)) as mock,
+        serve_in_thread(posts, time=clock.now, platforms=("x",)) as mock,
     ):
         database = Path(folder) / "reading.db"
         settings = check_settings(
@@ -72,11 +88,17 @@ def crawl_posts(asked: ReadingCrawl) -> Table:
                 "name": "reading",
                 "seed": asked.seed,
                 "database": database,
-                "topic": {"keywords": [asked.keyword]},
-                "seeds": {"search": False, "usernames": list(asked.seeds)},
+                "topic": {"keywords": [asked.keyword], "until": format_time(begin)},
+                "seeds": {"search": False, "usernames": seeds},
                 "crawl": {"estimator": asked.estimator, "refresh_rate": 1},
                 "budget": {"max_money": asked.budget},
-                "source": {"token_env": TOKEN, "base_url": mock.url, "read": asked.read, "reuse_hours": 0}
+                "source": {
+                    "token_env": TOKEN,
+                    "base_url": mock.url,
+                    "read": asked.read,
+                    "reuse_hours": 0,
+                    "archive": asked.archive,
+                }
                 | ({} if asked.pages is None else {"pages_per_user": asked.pages}),
             },
             "the laboratory",
@@ -90,16 +112,26 @@ def crawl_posts(asked: ReadingCrawl) -> Table:
             raise SocialcrawlError(f"A campaign with read = {asked.read!r} failed on {asked.keyword!r}: {reason.why}")
         bill = float(mock.report()["totals"]["dollars"])
         with open_readable(database) as connection:
-            found = summarize_campaign(connection)
+            found, known = summarize_campaign(connection), _read_found_seeds(connection, asked, posts)
     row = {
-        "relevance": found.relevance,
-        "accounts": len(found.steps),
+        "relevance": found.relevance - known.sum(),
+        "accounts": len(found.steps) - len(known),
         "requests": found.sent,
         "dollars": found.cost / MILLS_PER_DOLLAR,
-        "hours": (parse_time(found.ended) - BEGIN) / 3600.0 if found.ended else 0.0,
+        "hours": (parse_time(found.ended) - begin) / 3600.0 if found.ended else 0.0,
         "bill": bill,
     }
     return make_table([row])
+
+
+def _read_found_seeds(connection: Opened, asked: ReadingCrawl, posts: Posts) -> NDArray[np.float64]:
+    """Return the relevance of the seeds that searches found: float64, one for each that was read so."""
+    if asked.read not in (SEARCH, AUTO):
+        return np.empty(0)
+    accounts = build_world(posts).accounts
+    wanted = {str(key) for name, key in zip(accounts.usernames, accounts.ids, strict=True) if name in {*asked.seeds}}
+    values = {node: value for node, key, value in connection.exec_driver_sql(FOUND_FIRST) if key in wanted}
+    return np.array(list(values.values()), np.float64)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from socialcrawl.campaign.keywords import AS_OPTIONS, check_keywords
-from socialcrawl.campaign.sections.access import READINGS
+from socialcrawl.campaign.sections.access import MATCH, READINGS
 from socialcrawl.crawls.collect.estimators.registry import check
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.relevance import Topic, compute_worth
@@ -48,6 +48,7 @@ class ReadingOptions:
         budgets: dollars.
         seed_size: accounts in each set of seeds.
         pages: pages of a timeline at most; None: the default of each way.
+        archive: whether the full archive is searched; else the last 7 days.
 
     Raises:
         SettingsError: something is missing or unknown.
@@ -60,12 +61,15 @@ class ReadingOptions:
     budgets: Sequence[float]
     seed_size: int
     pages: int | None
+    archive: bool = True
 
     def __post_init__(self) -> None:
         check_keywords(self.keywords, AS_OPTIONS)
         for read in self.reads:
             if read not in READINGS:
                 raise SettingsError(explain_unknown("way of reading", read, READINGS))
+            if read == MATCH and not self.archive:
+                raise SettingsError("--read match searches the full archive: remove it, or --last-days.")
         for name in self.estimators:
             try:
                 check(name)
@@ -114,7 +118,9 @@ def _list_crawls(asked: ReadingOptions, world: World, seeds: Sequence[int]) -> I
             )
         ways = product(dict.fromkeys(asked.reads), dict.fromkeys(asked.estimators), sorted(set(asked.budgets)), seeds)
         for read, estimator, budget, seed in ways:
-            yield ReadingCrawl(asked.posts, keyword, drawn[seed], read, asked.pages, estimator, seed, budget)
+            yield ReadingCrawl(
+                asked.posts, keyword, drawn[seed], read, asked.pages, estimator, seed, budget, asked.archive
+            )
 
 
 def _label_row(crawl: ReadingCrawl, table: Table) -> Table:
