@@ -104,8 +104,11 @@ class MemoryStore:
         number = request.params.get("of") or request.params.get("searched")
         pages = self._known.get(node, {}) if number is None else self._pages.get(int(number), {})
         own = _select_posts([page for _, page in sorted(pages.items())], self._accounts.known[node].id)
+        read = [page for other, page in self._pages.get(n, {}).items() if not RequestPart.is_authors(other)]
+        known = {row.id for page in read for row in page.posts} if "searched" in request.params else frozenset[str]()
+        repeats = frozenset(place for place, row in enumerate(own.posts) if row.id in known)
         self._pages.setdefault(n, {})[part] = own
-        repeats = find_repeats(self._first.setdefault(n, {}), [row.id for row in own.posts], part)
+        find_repeats(self._first.setdefault(n, {}), [row.id for row in own.posts], part)
         reply = Reply(ReplyKind.HELD, now, self._keep(own, format_time(now), repeats), limits=[])
         self._replies[request.key] = reply
         return reply

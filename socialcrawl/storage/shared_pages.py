@@ -13,12 +13,13 @@ from socialcrawl.engine.model import Node, Reply, ReplyKind, Request, RequestPar
 from socialcrawl.graph.recount import Recount
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.storage.answer_packing import StoredPage
-from socialcrawl.storage.answer_reuse import SeenPosts
 from socialcrawl.storage.database.bulk import Lookup, match_keys
 from socialcrawl.storage.queries.topic_posts import Matches
 from socialcrawl.storage.reread import PickReadings
 from socialcrawl.storage.schema.tables import outcome, pick, post
 from socialcrawl.storage.writes import CampaignWriter
+
+READ = -1  # the part that had the posts which a pick has read before: no request has that number
 
 
 class SharedPages:
@@ -28,18 +29,17 @@ class SharedPages:
         connection: the database.
         writes: those of the campaign.
         hits: the occurrences of the topic in a post.
-        seen: the posts that the picks of the open batch have read.
     """
 
-    def __init__(self, connection: Connection, writes: CampaignWriter, hits: Hits, seen: SeenPosts) -> None:
-        self._connection, self._write, self._hits, self._seen = connection, writes, hits, seen
+    def __init__(self, connection: Connection, writes: CampaignWriter, hits: Hits) -> None:
+        self._connection, self._write, self._hits = connection, writes, hits
         self._matches = Matches(connection, writes.campaign)
         self._readings: PickReadings | None = None
         written = select(post.c.id, post.c.author).where(match_keys(connection, post.c.id))
         self._authors = Lookup(connection, written)
 
-    def answer(self, asked: Request, now: float) -> Reply:
-        """Return the posts of the account of a pick; the request is stored as answered.
+    def answer(self, asked: Request, now: float) -> tuple[Reply, Sequence[str]]:
+        """Return the posts of the account of a pick, and their ids; the request is stored as answered.
 
         Posts that the pick has read already are stored again, as of any page, and do not count again.
 
@@ -63,13 +63,18 @@ class SharedPages:
             if (row.part >= RequestPart.MATCHED if shared else not RequestPart.is_authors(row.part))
         }
         own = self._select_posts([page for _, page in sorted(latest.items()) if page is not None], node)
-        repeats = self._seen.find_repeats(*asked.key, own.ids)
         count = Recount()
-        count.first.update((own.ids[place], -1) for place in repeats)
+        if "searched" in asked.params:
+            count.first.update(dict.fromkeys(self._list_read(n), READ))
         self._readings.linking.add(count, own, self._matches.find_counts(own.ids), asked.key[1])
         reply = Reply(ReplyKind.HELD, now, count.make_answer(), limits=[])
         self._write.write_held(asked, reply, own)
-        return reply
+        return reply, own.ids
+
+    def _list_read(self, n: int) -> list[str]:
+        """Return the posts that a pick has read of its account before."""
+        rows = [] if self._readings is None else self._readings.read_pages(n, n)
+        return [key for row, page in rows if page and not RequestPart.is_authors(row.part) for key in page.ids]
 
     def _find_latest(self, node: Node, n: int) -> int | None:
         """Return the number of the latest pick before `n` that read an account."""

@@ -95,7 +95,7 @@ class SqlStore:
         self._seen = SeenPosts(connection, campaign)
         self._wanted = WantedPosts(connection, campaign, platform)
         self._held = StoredAnswers(connection, self._write, self._nodes, reuse, self._seen) if reuse else None
-        self._shared = SharedPages(connection, self._write, (reuse or NOTHING).hits, self._seen)
+        self._shared = SharedPages(connection, self._write, (reuse or NOTHING).hits)
         known = select(account.c.node, account.c.platform_id, account.c.username)
         self._who = Lookup(connection, known.where(match_keys(connection, account.c.node)))
         self._looked = False  # whether it is known if others were imported after the picks of an open batch
@@ -149,7 +149,9 @@ class SqlStore:
         """See `protocols.Store.held`."""
         if request.endpoint.endswith((OWN_PART, READ_BEFORE)):
             with self._begin_transaction():
-                return self._shared.answer(request, now)
+                reply, ids = self._shared.answer(request, now)
+                self._seen.find_repeats(*request.key, ids)
+                return reply
         if self._held is None or self._held.find_hours(request) <= 0:
             return None
         with self._begin_transaction():

@@ -180,3 +180,26 @@ def test_each_pick_has_its_own_part_of_pages_that_several_share_and_later_what_w
     assert (before.answer.posts, before.answer.hits) == (3, sum(hits for _, hits, _ in by_ann[:3]))
     page = save(store, page_of(by_ann[2:]), 3, asked=timeline(3, 1))
     assert page.rows.hits == sum(hits for _, hits, _ in by_ann[3:]), "a post counts once"
+
+
+def test_an_account_is_read_from_what_searches_of_spans_returned_and_each_post_counts_once(store):
+    (ann,) = store.enlist(["Person1"], AT)
+    save(store, Page(answered=[person(1), person(2)]), 9, asked=Request((9, 0), "/2/users/by", {}))
+    by_ann, by_bob = posts_of(1), posts_of(2)
+    for n, pages in ((0, ([*by_ann[:2], by_bob[0]], by_ann[1:3])), (1, ([by_ann[2], *by_ann[3:]],))):
+        batch = (Pick(n, Node(-1), "search", since="2026-01-01T00:00:00Z/2026-02-01T00:00:00Z"),)
+        store.open(batch)
+        for part, page in enumerate(pages, 1):
+            save(store, page_of(page), n, asked=Request((n, part), MATCHES, {"query": "x"}, 100, 50_000))
+        store.finish(batch, [Outcome(n, Node(-1), AT)])
+    for n, act, search, total in ((2, "match", 0, by_ann[:3]), (3, "page", 1, by_ann)):
+        store.open((Pick(n, ann, act, since=f"search:{search}"),))
+        hits = sum(hits for _, hits, _ in total)
+        if act == "page":
+            before = store.held(Request((n, 0), MATCHES + READ_BEFORE, {}), AT + n).answer
+            assert (before.posts, before.hits) == (3, sum(hits for _, hits, _ in by_ann[:3]))
+            hits -= before.hits
+        part = store.held(Request((n, 1), MATCHES + OWN_PART, {"searched": str(search)}), AT + n).answer
+        assert part.hits == hits
+        assert part.posts == (len(by_ann) - 2 if act == "page" else 3)
+        store.finish(store.unfinished(), [Outcome(n, ann, AT, posts=len(total))])

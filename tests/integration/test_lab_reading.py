@@ -11,6 +11,7 @@ import pytest
 from commands import socialcrawl
 from x_crawls import TOPIC, posts, posts_file
 
+from socialcrawl.campaign.sections.access import READINGS
 from socialcrawl.lab.experiments.reading.crawls import LATENCY, ReadingCrawl, crawl_posts
 from socialcrawl.mock.topic_seeds import draw_topic_seeds
 from socialcrawl.mock.world import build_world
@@ -47,7 +48,7 @@ def test_the_command_prints_the_means_of_all_ways_and_keeps_the_crawls(tmp_path)
     found = pq.read_table(out / "reading.parquet").to_pylist()
     means = pyarrow.csv.read_csv(out / "reading.csv").to_pylist()
     assert {(row["read"], row["budget"], row["seed"]) for row in found} == {
-        (read, budget, seed) for read in ("timeline", "match") for budget in (1.0, 2.0) for seed in (1, 2)
+        (read, budget, seed) for read in READINGS for budget in (1.0, 2.0) for seed in (1, 2)
     }
     lines = made.stdout.splitlines()
     for mean in means:
@@ -76,9 +77,11 @@ def test_one_budget_that_pays_for_nothing_is_a_row_of_noughts_and_a_picture(tmp_
     given = ("--posts", posts_file(), "--keyword", TOPIC, "--seed-size", 4, "--max-money", 0.001, "--seed-sets", 1)
     made = socialcrawl("lab", "reading", *given, "--jobs", 1, folder=tmp_path)
     assert made.returncode == 0, made.stderr
-    assert [line.split() for line in made.stdout.splitlines()[2:4]] == [
+    assert [line.split() for line in made.stdout.splitlines()[2:6]] == [
         ["timeline", "hybrid-sum", "0"],
         ["match", "hybrid-sum", "0"],
+        ["search", "hybrid-sum", "0"],
+        ["auto", "hybrid-sum", "0"],
     ]
     assert (tmp_path / "reading" / "reading.png").stat().st_size > 5_000
 

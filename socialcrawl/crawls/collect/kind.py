@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.base import CrawlKind, Mark, Progress, Width, list_minutes, no_mark, one_each
-from socialcrawl.crawls.capture.rules import CaptureRules
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators.registry import explain_late_switch
 from socialcrawl.crawls.collect.make import (
@@ -95,7 +94,7 @@ class CollectKind(CrawlKind):
         if plan is not None and makes_searches_only(settings, plan):
             return {
                 "captures": True,
-                "parts": CaptureRules.parts,
+                "parts": make_search_rules(settings, plan).parts,
                 "steps": 0,
                 "most_found": 0,
                 "usernames": 0,

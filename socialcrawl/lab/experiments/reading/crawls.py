@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,9 @@ from numpy.typing import NDArray
 
 from socialcrawl.campaign.build import ProcessContext, build
 from socialcrawl.campaign.sections.access import AUTO, SEARCH
-from socialcrawl.campaign.settings import check_settings
+from socialcrawl.campaign.settings import Settings, check_settings
 from socialcrawl.engine.loop import run
-from socialcrawl.engine.model import MILLS_PER_DOLLAR, Stop, StopKind, format_time, parse_time
+from socialcrawl.engine.model import MILLS_PER_DOLLAR, Stop, StopKind, parse_time
 from socialcrawl.errors import SocialcrawlError
 from socialcrawl.lab.instant import VirtualClock, VirtualExecutor
 from socialcrawl.lab.post_table import Posts, read_posts
@@ -32,6 +33,8 @@ FOUND_FIRST = """
 select o.node, a.platform_id, o.value from outcome o join account a on a.node = o.node
 where o.missing is null and o.node in (select p.node from pick p where p.act = 'match') order by o.n
 """
+DAY = 86_400.0
+LATE = 120.0  # seconds after midnight, as what was posted in the last minute cannot be found yet
 LATENCY = 0.25  # seconds of an answer
 TOKEN = "SOCIALCRAWL_LABORATORY_TOKEN"  # noqa: S105 - the name of the environment variable
 
@@ -74,35 +77,16 @@ def crawl_posts(asked: ReadingCrawl) -> Table:
         SocialcrawlError: the campaign failed.
     """
     posts = read_posts(asked.posts)
-    begin = float(posts.created_at.max()) + 1.0  # so that searches of the last days find the last posts
+    # Searches of the last days find the last posts; no midnight passes, after which X bills the same posts again.
+    begin = ceil((float(posts.created_at.max()) + 1.0) / DAY) * DAY + LATE
     clock = VirtualClock(begin)
-    seeds = [] if asked.read == SEARCH else list(asked.seeds)
     with (
         tempfile.TemporaryDirectory() as folder,
         _set_environment({TOKEN: secrets.token_urlsafe(24), "XDG_STATE_HOME": folder}),
-        serve_in_thread(posts, time=clock.now, platforms=("x",)) as mock,
+        serve_in_thread(posts, time=clock.now, platforms=("x",), now=begin) as mock,
     ):
         database = Path(folder) / "reading.db"
-        settings = check_settings(
-            {
-                "name": "reading",
-                "seed": asked.seed,
-                "database": database,
-                "topic": {"keywords": [asked.keyword], "until": format_time(begin)},
-                "seeds": {"search": False, "usernames": seeds},
-                "crawl": {"estimator": asked.estimator, "refresh_rate": 1},
-                "budget": {"max_money": asked.budget},
-                "source": {
-                    "token_env": TOKEN,
-                    "base_url": mock.url,
-                    "read": asked.read,
-                    "reuse_hours": 0,
-                    "archive": asked.archive,
-                }
-                | ({} if asked.pages is None else {"pages_per_user": asked.pages}),
-            },
-            "the laboratory",
-        )
+        settings = _make_settings(asked, database, mock.url)
         view = CampaignView()
         campaign = build(settings, view, ProcessContext(clock, pool=lambda _: VirtualExecutor(clock, LATENCY)))
         with closing(campaign):
@@ -122,6 +106,23 @@ def crawl_posts(asked: ReadingCrawl) -> Table:
         "bill": bill,
     }
     return make_table([row])
+
+
+def _make_settings(asked: ReadingCrawl, database: Path, url: str) -> Settings:
+    source = {"token_env": TOKEN, "base_url": url, "read": asked.read, "reuse_hours": 0, "archive": asked.archive}
+    return check_settings(
+        {
+            "name": "reading",
+            "seed": asked.seed,
+            "database": database,
+            "topic": {"keywords": [asked.keyword]},
+            "seeds": {"search": False, "usernames": [] if asked.read == SEARCH else list(asked.seeds)},
+            "crawl": {"estimator": asked.estimator, "refresh_rate": 1},
+            "budget": {"max_money": asked.budget},
+            "source": source if asked.pages is None else {**source, "pages_per_user": asked.pages},
+        },
+        "the laboratory",
+    )
 
 
 def _read_found_seeds(connection: Opened, asked: ReadingCrawl, posts: Posts) -> NDArray[np.float64]:
