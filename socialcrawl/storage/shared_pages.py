@@ -5,7 +5,7 @@ reads a further page asks for the posts that are known. Both are answered here, 
 asks: whatever adds up the pages of a pick need not know that other requests brought them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection, func, select
 
@@ -19,6 +19,8 @@ from socialcrawl.storage.reread import PickReadings
 from socialcrawl.storage.schema.tables import outcome, pick, post
 from socialcrawl.storage.writes import CampaignWriter
 
+SharedPosts = tuple[Sequence[StoredPage], Mapping[str, int]]
+"""Pages, and who wrote their posts, by id."""
 READ = -1  # the part that had the posts which a pick has read before: no request has that number
 
 
@@ -37,6 +39,8 @@ class SharedPages:
         self._readings: PickReadings | None = None
         written = select(post.c.id, post.c.author).where(match_keys(connection, post.c.id))
         self._authors = Lookup(connection, written)
+        self._last: tuple[int, SharedPosts] = READ, ([], {})  # what was read last of a search, and its number
+        self._before: tuple[int, Sequence[str]] = READ, ()  # the last pick that was answered, and its posts
 
     def answer(self, asked: Request, now: float) -> tuple[Reply, Sequence[str]]:
         """Return the posts of the account of a pick, and their ids; the request is stored as answered.
@@ -53,28 +57,41 @@ class SharedPages:
         n = asked.key[0]
         mine = (pick.c.campaign == self._write.campaign) & (pick.c.n == n)
         node = Node(self._connection.execute(select(pick.c.node).where(mine)).scalar_one())
-        shared = "of" in asked.params
         number = asked.params.get("of") or asked.params.get("searched")
         of = self._find_latest(node, n) if number is None else int(number)
-        rows = [] if of is None else self._readings.read_pages(of, of)
-        latest = {
-            row.part: page
-            for row, page in rows
-            if (row.part >= RequestPart.MATCHED if shared else not RequestPart.is_authors(row.part))
-        }
-        own = self._select_posts([page for _, page in sorted(latest.items()) if page is not None], node)
+        if of is None:
+            own = StoredPage([], [], [], {})
+        elif number is None:
+            own = _select_posts(*self._read_pages(of, shared=False), node)
+        else:
+            if self._last[0] != of:
+                self._last = of, self._read_pages(of, shared="of" in asked.params)
+            own = _select_posts(*self._last[1], node)
         count = Recount()
         if "searched" in asked.params:
             count.first.update(dict.fromkeys(self._list_read(n), READ))
         self._readings.linking.add(count, own, self._matches.find_counts(own.ids), asked.key[1])
         reply = Reply(ReplyKind.HELD, now, count.make_answer(), limits=[])
         self._write.write_held(asked, reply, own)
+        self._before = n, own.ids
         return reply, own.ids
 
-    def _list_read(self, n: int) -> list[str]:
+    def _read_pages(self, n: int, *, shared: bool) -> SharedPosts:
+        """Return the pages that a pick was sent, those that several share or its own, and who wrote their posts."""
+        assert self._readings is not None
+        latest = {
+            row.part: page
+            for row, page in self._readings.read_pages(n, n)
+            if (row.part >= RequestPart.MATCHED if shared else not RequestPart.is_authors(row.part))
+        }
+        pages = [page for _, page in sorted(latest.items()) if page is not None]
+        return pages, dict(self._authors.fetch_rows(list({key for page in pages for key in page.ids})))
+
+    def _list_read(self, n: int) -> Sequence[str]:
         """Return the posts that a pick has read of its account before."""
-        rows = [] if self._readings is None else self._readings.read_pages(n, n)
-        return [key for row, page in rows if page and not RequestPart.is_authors(row.part) for key in page.ids]
+        if self._before[0] == n:
+            return self._before[1]
+        return [key for page in self._read_pages(n, shared=False)[0] for key in page.ids]
 
     def _find_latest(self, node: Node, n: int) -> int | None:
         """Return the number of the latest pick before `n` that read an account."""
@@ -83,14 +100,14 @@ class SharedPages:
         found: int | None = self._connection.execute(query.where(outcome.c.posts > 0)).scalar_one()
         return found
 
-    def _select_posts(self, pages: Sequence[StoredPage], node: Node) -> StoredPage:
-        """Return one page with the posts of pages that an account wrote, each once."""
-        author = dict(self._authors.fetch_rows(list({key for page in pages for key in page.ids})))
-        ids: list[str] = []
-        pairs: list[tuple[int, int]] = []
-        for page in pages:
-            known = {*ids}
-            own = page.select({key for key in page.ids if author.get(key) == node and key not in known})
-            pairs += [(len(ids) + place, other) for place, other in own.pairs]
-            ids += own.ids
-        return StoredPage(ids, pairs, [], {})
+
+def _select_posts(pages: Sequence[StoredPage], author: Mapping[str, int], node: Node) -> StoredPage:
+    """Return one page with the posts of pages that an account wrote, each once; `author` says who wrote them."""
+    ids: list[str] = []
+    pairs: list[tuple[int, int]] = []
+    for page in pages:
+        known = {*ids}
+        own = page.select({key for key in page.ids if author.get(key) == node and key not in known})
+        pairs += [(len(ids) + place, other) for place, other in own.pairs]
+        ids += own.ids
+    return StoredPage(ids, pairs, [], {})
