@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from socialcrawl.campaign.keywords import find_questionable
 from socialcrawl.campaign.policies import check_endpoint, load_policy, load_policy_file
 from socialcrawl.campaign.schedule import Schedule
-from socialcrawl.campaign.sections.access import AUTO, MATCH, SEARCH, TIMELINE
+from socialcrawl.campaign.sections.access import AUTO, MATCH, READING_KEYS, SEARCH, TIMELINE, SourceSection
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.base import CrawlKind
 from socialcrawl.crawls.registry import kind_of
@@ -31,6 +31,7 @@ from socialcrawl.system.loopback import is_loopback
 from socialcrawl.text.wording import parse_seconds
 
 KINDS = ("app", "user", "public")  # of tokens
+NAMED = ("usernames", "file", "lists", "capture")  # keys under [seeds] that name accounts
 THREADS = TOGETHER  # requests in flight at most
 
 
@@ -308,12 +309,16 @@ def _check_source(settings: Settings, platform: Platform, table: Policy, base: s
     """Raise SettingsError if accounts cannot be read as the campaign file says, or a token would be seen by others."""
     _check_encryption(settings, platform, base)
     read, searched = settings.source.read, platform.plan_searches(settings) is not None
+    for key in {*READING_KEYS} - {"read", *platform.reading_keys}:
+        if getattr(settings.source, key) != SourceSection.model_fields[key].default:
+            raise SettingsError(f"{key} under [source] belongs to another platform than {platform.title}: remove it.")
     if read == TIMELINE:
         return
     where = kind_of(settings).matches and (read == AUTO or (platform.matches if read == MATCH else searched))
     if not where:
+        on = {MATCH: "on X ", SEARCH: "on X and Bluesky "}.get(read, "")
         raise SettingsError(
-            f'read = "{read}" under [source] works {"" if read == AUTO else "on X "}with kind = "collect"; this '
+            f'read = "{read}" under [source] works {on}with kind = "collect"; this '
             f'campaign has platform = "{settings.source.platform}" and kind = "{settings.kind}": remove read.'
         )
     if read == AUTO and not searched:
@@ -325,10 +330,10 @@ def _check_source(settings: Settings, platform: Platform, table: Policy, base: s
         )
     if read == MATCH:
         check_endpoint(table, platform.roles.match)
-    elif read == SEARCH and (settings.seeds.usernames or settings.seeds.file or settings.seeds.capture):
+    elif read == SEARCH and any(getattr(settings.seeds, key) for key in NAMED):
         raise SettingsError(
-            'read = "search" under [source] finds accounts by searches alone and reads no seeds: remove usernames, '
-            'file and capture under [seeds], or write read = "match" to read these accounts.'
+            'read = "search" under [source] finds accounts by searches alone and reads no seeds: remove '
+            f"{', '.join(NAMED)} under [seeds], or choose another way to read accounts."
         )
 
 

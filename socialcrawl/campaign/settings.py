@@ -21,7 +21,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails
 
 from socialcrawl.campaign import pasted_secrets
-from socialcrawl.campaign.sections.access import LimitsSection, SourceSection
+from socialcrawl.campaign.sections.access import READING_KEYS, LimitsSection, SourceSection
 from socialcrawl.campaign.sections.operation import ComplianceSection, NotifySection, ScheduleSection
 from socialcrawl.campaign.sections.topic import AccountsSection, BudgetSection, CrawlSection, SeedsSection, TopicSection
 from socialcrawl.campaign.sections.values import Section
@@ -199,7 +199,7 @@ class Settings(Section):
         chosen["crawl"] |= {key: values["crawl"][key] for key in later if values["crawl"][key] != plain[key]}
         chosen["source"] = {key: values["source"][key] for key in ("platform", "pages_per_user")}
         read = SourceSection()
-        changed = [key for key in ("read", "archive") if values["source"][key] != getattr(read, key)]
+        changed = [key for key in READING_KEYS if values["source"][key] != getattr(read, key)]
         chosen["source"] |= {key: values["source"][key] for key in changed}
         facts, section = find_kind_facts(self.kind), self.section
         if facts is not DEFAULT:

@@ -126,6 +126,7 @@ class Platform(ABC):
         look_up: whether named accounts are looked up before they are asked.
         restricts: whether searches of slices of time can be restricted to accounts.
         matches: whether accounts can be read by a search for those of their posts that match.
+        reading_keys: keys under [source] that say how accounts are read, and are for this platform.
         publishing: what its terms let you publish of what was collected, where they restrict that; "" elsewhere.
         advice: what a person can do where the searches find nobody.
         entities: what it finds in texts beside words.
@@ -141,6 +142,7 @@ class Platform(ABC):
     look_up: ClassVar[bool] = False
     restricts: ClassVar[bool] = False
     matches: ClassVar[bool] = False
+    reading_keys: ClassVar[Sequence[str]] = ()
     publishing: ClassVar[str] = ""
     advice: ClassVar[str] = "name seeds (usernames = [...])"
     entities: ClassVar[Entities] = NONE

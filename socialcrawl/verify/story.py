@@ -6,6 +6,7 @@ from typing import Any
 
 from socialcrawl.campaign.plan import make_topic
 from socialcrawl.campaign.policies import load_policy
+from socialcrawl.campaign.sections.access import READING_KEYS
 from socialcrawl.campaign.settings import Settings, load_stored
 from socialcrawl.crawls.base import Crawling, CrawlKind, remember_seeds
 from socialcrawl.crawls.facts import DEFAULT, KINDS
@@ -184,7 +185,7 @@ def _select_steering(settings: Mapping[str, Any]) -> dict[str, Any]:
     own = {"name", settings.get("kind")}
     values = {key: value for key, value in settings.items() if key in STEERING | own}
     source = settings.get("source") or {}
-    kept = ("platform", "vocabulary", "base_url", "read", "archive", "pages_per_user")
+    kept = ("platform", "vocabulary", "base_url", *READING_KEYS, "pages_per_user")
     values["source"] = {key: source[key] for key in kept if source.get(key) is not None}
     values["seeds"] = {**(settings.get("seeds") or {}), "file": None, "usernames": []}
     kind = find_kind(settings.get("kind", DEFAULT.name))

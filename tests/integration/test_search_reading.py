@@ -9,12 +9,14 @@ import pytest
 from archive_captures import write_policy
 from commands import socialcrawl
 from killed_campaigns import Reaper, nursery
+from test_capture_bluesky_v2 import SIGNED
 from test_match_reading import ROOMY, count_by_author, drop_reposts, matching, pick_sections
 from test_money import billed, spent
 from verified_campaigns import copied, differences, end_of
 from x_crawls import TOKEN_ENV, TOPIC, crawl, posts, posts_file, rows, sequence
 
 from socialcrawl.campaign.plan import make_plan
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.crawls.capture.rules import CaptureRules
 from socialcrawl.crawls.collect.slice_queue import SliceQueue
 from socialcrawl.engine.model import Node, Outcome, Pick, Reason, Wait, format_time
@@ -22,6 +24,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.mock.server import serve_in_thread
 
 DAY = 86_400.0
+ROOMY_WINDOW = {"k": 100_000, "d": 60.0}
 
 
 def searching(url, database, read="search", **sections):
@@ -224,7 +227,25 @@ def test_explain_names_the_search_that_found_an_account(crawled):
     [
         ("search", {"kind": "track"}, "kind = "),
         ("auto", {"kind": "track"}, "kind = "),
-        ("search", {"source": {"platform": "bluesky", "policy": None, "token_env": None}}, "works on X"),
+        (
+            "search",
+            {
+                "source": {
+                    "platform": "mastodon",
+                    "policy": None,
+                    "token_env": None,
+                    "base_url": "https://m.example",
+                    "contact": "mailto:a@b.example",
+                }
+            },
+            "works on X",
+        ),
+        ("search", {"source": {"search": "v2"}}, "another platform than X"),
+        (
+            "auto",
+            {"source": {"platform": "bluesky", "policy": None, "token_env": None, "archive": False}},
+            "another platform",
+        ),
         ("search", {"seeds": {"usernames": ["ann"]}}, "reads no seeds"),
         ("search", {"crawl": {"links": {"follows": 1}}}, "follow"),
         ("auto", {"source": {"tokens": [{"env": TOKEN_ENV, "kind": "user"}]}}, "archive = false"),
@@ -262,6 +283,29 @@ def test_the_demo_shows_it_and_its_bill(tmp_path):
     assert made.returncode == 3, made.stderr  # the budget is reached
     assert 0 < told["bill"] <= told["dollars"] <= 0.3
     assert told["relevance"] > 0
+
+
+def read_sky(url, place, read, search):
+    source = {"platform": "bluesky", "base_url": url, "read": read, "search": search, **SIGNED}
+    given = {"name": "sky", "database": place, "topic": {"keywords": [TOPIC], **end_of(posts())}, "source": source}
+    crawl(check_settings({**given, "crawl": {"steps": 120}, "seeds": {"most": 10}, "limits": ROOMY_WINDOW}, "test"))
+    told = json.loads(socialcrawl("report", place, "--json").stdout)
+    return told["relevance"] / told["requests"]
+
+
+def test_on_bluesky_searches_find_more_for_a_request_and_auto_takes_those_that_the_file_says_are_enabled(tmp_path):
+    with serve_in_thread(posts(), bluesky_limit=100_000, search_v2=True) as mock:
+        found = {
+            (read, search): read_sky(mock.url, tmp_path / f"{read}-{search}.db", read, search)
+            for read, search in (("timeline", "v1"), ("auto", "v1"), ("auto", "v2"), ("search", "v1"))
+        }
+    assert found["auto", "v2"] > 3 * found["timeline", "v1"]
+    assert found["search", "v1"] > 3 * found["timeline", "v1"]
+    assert sequence(tmp_path / "auto-v1.db") == sequence(tmp_path / "timeline-v1.db")
+    assert differences(tmp_path / "auto-v2.db") == []
+    wanted = sorted(many for many in count_by_author(reposts=False).values() if many)
+    assert sorted(occurrences for occurrences, _ in read_values(tmp_path / "auto-v2.db").values()) == wanted
+    assert rows(tmp_path / "auto-v2.db", "select count(*) from request where endpoint like '%searchPosts'") == [(0,)]
 
 
 def search(queue, n, found, outcome):

@@ -51,6 +51,8 @@ TIMELINE, MATCH, SEARCH, AUTO = "timeline", "match", "search", "auto"
 Reading = Literal["timeline", "match", "search", "auto"]
 READINGS: tuple[Reading, ...] = get_args(Reading)
 """The ways of reading accounts."""
+READING_KEYS = ("read", "archive", "search")
+"""The keys that say how accounts are read; what a campaign has read rests on them."""
 MOST_PAGES = 32  # of a timeline: X hands out 3,200 posts
 
 
@@ -90,12 +92,16 @@ class SourceSection(Section):
     )
     read: Reading = Field(
         default="timeline",
-        description="how accounts are read (kind collect). timeline: by their timelines. X also has match: by searches "
-        "for what matches of named accounts; search: by searches for the topic; auto: search where it works",
+        description="how accounts are read (kind collect). timeline: by their timelines; search (X, Bluesky): by "
+        "searches for the topic; match (X): by searches of named accounts; auto: by what finds most for its cost",
     )
     archive: bool = Field(
         default=True,
         description="X, read: search the full archive; false: the last 7 days, which more tokens may search",
+    )
+    search: Literal["v1", "v2"] = Field(
+        default="v1",
+        description="Bluesky, read: v1, searchPosts, which every server has; v2, searchPostsV2, where it is enabled",
     )
     pages_per_user: Annotated[int, Field(ge=1, le=MOST_PAGES)] = Field(
         default=1, description='pages of 100 posts of a timeline (default with read = "match": 32)'

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from socialcrawl.campaign.sections.access import READING_KEYS
 from socialcrawl.campaign.settings import Settings, check_settings
 from socialcrawl.crawls.base import remember_seeds
 from socialcrawl.crawls.collect.crawl import Collect
@@ -187,7 +188,7 @@ class _Case:
 
     def _find_settings(self, values: dict[str, Any]) -> Settings:
         """Return the settings on which a decision rests, of those that are stored."""
-        kept = ("platform", "vocabulary", "read", "archive", "pages_per_user")
+        kept = ("platform", "vocabulary", *READING_KEYS, "pages_per_user")
         source = {key: values["source"][key] for key in kept if key in values["source"]}
         given = {key: values[key] for key in KEPT} | {"source": source}
         # What a file named, and whoever was forgotten, has a slot in the identity.

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from socialcrawl.campaign.sections.access import AUTO
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.engine.model import Credential, Request
 from socialcrawl.engine.protocols import Source
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from socialcrawl.platforms.bluesky.wire import BlueskyWire
 
 ONLY = "main"
+EARLIEST = 1_142_899_200.0  # 2006-03-21, Unix seconds: posts that people brought from elsewhere are that old
+PAGES = 5  # of a span that is searched, before its rest is cut into new spans
 LISTED = re.compile(r"at://([^/\s]+)/app\.bsky\.graph\.list/([^/\s]+)")
 
 
@@ -61,6 +64,7 @@ class BlueskyPlatform(Platform):
         stream=STREAM,
     )
     look_up = True
+    reading_keys = ("search",)
     advice = "use other keywords, or name seeds (usernames = [...])"
     entities = ENTITIES
     full_name = "write a handle with its domain, as name.bsky.social, or a DID"
@@ -92,6 +96,13 @@ class BlueskyPlatform(Platform):
         """See `Platform.check_slices`: all are tried, as the search is not always closed to who has not signed in."""
         del settings
         self.check_slice_keys(slices, "search", "stream")
+
+    def plan_searches(self, settings: Settings) -> SlicePlan | None:
+        """See `Platform.plan_searches`: searchPosts is often closed, and is taken only if the file says so."""
+        source = settings.source
+        if source.read == AUTO and source.search != V2:
+            return None
+        return SlicePlan(pages=PAGES, begin=EARLIEST, search=source.search)
 
     def list_slice_queries(self, settings: Settings, topic: Topic, slices: SlicePlan) -> list[str]:
         """See `Platform.list_slice_queries`: one for each keyword; members of lists have written no posts."""

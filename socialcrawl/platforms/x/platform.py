@@ -75,6 +75,7 @@ class XPlatform(Platform):
     look_up = True
     restricts = True
     matches = True
+    reading_keys = ("archive",)
     publishing = (
         "X's terms restrict what you may publish: neither post texts nor profiles, nor aggregate metrics of X's users, "
         "such as how many accounts are active. Allowed are ids (export --format ids; at most 1,500,000 post ids in 30 "
