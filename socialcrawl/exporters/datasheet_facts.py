@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import orjson
 from sqlalchemy import Connection, text
 
+from socialcrawl.campaign.sections.access import READING_KEYS
 from socialcrawl.crawls.facts import DEFAULT, find_kind_facts, list_foreign_keys
 from socialcrawl.crawls.registry import find_kind
 from socialcrawl.engine.model import MILLS_PER_DOLLAR
@@ -28,8 +29,17 @@ TOLD = {
     "seeds": ("search", "most", "search_pages", "capture"),
     "crawl": None,
     "budget": None,
-    "source": ("platform", "vocabulary", "read", "pages_per_user", "reuse_hours", "keep_original", "keep_answers"),
+    "source": (
+        "platform",
+        "vocabulary",
+        *READING_KEYS,
+        "pages_per_user",
+        "reuse_hours",
+        "keep_original",
+        "keep_answers",
+    ),
 }
+UNTOLD = {"archive": True, "search": "v1"}  # keys of the section source with their defaults, which are not told
 ALWAYS = ("keywords", "patterns")  # told also where there are none
 NO_ID = "(no id known)"
 
@@ -210,6 +220,8 @@ def select_settings(given: dict[str, Any], hiding: Pseudonymizer | None = None) 
         held = given.get(section)
         if isinstance(held, dict):
             chosen[section] = {name: value for name, value in held.items() if names is None or name in names}
+    if "source" in chosen:
+        chosen["source"] = {key: value for key, value in chosen["source"].items() if UNTOLD.get(key) != value}
     if find_kind_facts(kind).section is not None and isinstance(own := given.get(kind), dict):
         chosen[kind] = find_kind(kind).publish(own)
     if "crawl" in chosen:
