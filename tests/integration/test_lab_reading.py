@@ -86,9 +86,18 @@ def test_one_budget_that_pays_for_nothing_is_a_row_of_noughts_and_a_picture(tmp_
     assert (tmp_path / "reading" / "reading.png").stat().st_size > 5_000
 
 
+def test_searches_of_the_last_days_are_compared_with_timelines(tmp_path):
+    made = compare(tmp_path, "--seed-sets", 1, "--last-days")
+    assert made.returncode == 0, made.stderr
+    rows = {line.split()[0]: float(line.split()[-1].replace(",", "")) for line in made.stdout.splitlines()[2:5]}
+    assert rows.keys() == {"timeline", "search", "auto"}
+    assert rows["auto"] >= 0.95 * max(rows.values()) > 0
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [
+        (("--read", "match", "--last-days"), "remove it, or --last-days"),
         (("--read", "macth"), "Did you mean 'match'"),
         (("--max-money", "0"), "dollars above 0"),
         (("--max-money", "nan"), "dollars above 0"),

@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,7 +110,9 @@ def crawl_posts(asked: ReadingCrawl) -> Table:
 
 
 def _make_settings(asked: ReadingCrawl, database: Path, url: str) -> Settings:
-    source = {"token_env": TOKEN, "base_url": url, "read": asked.read, "reuse_hours": 0, "archive": asked.archive}
+    source: dict[str, Any] = {"token_env": TOKEN, "base_url": url, "read": asked.read, "reuse_hours": 0}
+    if asked.read in (SEARCH, AUTO):
+        source["archive"] = asked.archive
     return check_settings(
         {
             "name": "reading",
