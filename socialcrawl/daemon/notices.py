@@ -116,12 +116,16 @@ def describe_event(event: str, standing: CampaignState) -> dict[str, Any]:
     return facts
 
 
+LEAST = 12  # characters of what is concealed of an address: shorter ones are words, such as "services", or "https://"
+
+
 def _cut_text(text: str) -> str:
     return redact(text).encode("utf-8", "replace").decode().replace("\0", "")[:LONGEST]
 
 
 def _check_webhook(webhook: str) -> str:
-    conceal(webhook)
+    if len(webhook) >= LEAST:
+        conceal(webhook)
     try:
         parts = urlsplit(webhook)
         fine = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -132,7 +136,7 @@ def _check_webhook(webhook: str) -> str:
     # Libraries that log what they do name the parts of an address one by one.
     target = parts.path + (f"?{parts.query}" if parts.query else "")
     for part in (target, parts.path, parts.query, parts.password or "", *parts.path.split("/")):
-        if len(part) >= 12:  # shorter ones are words, such as "services"
+        if len(part) >= LEAST:
             conceal(part)
     return webhook
 
