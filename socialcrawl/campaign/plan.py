@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from math import isinf
+from math import inf, isinf
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -74,7 +74,7 @@ class Plan:
         """The campaign in numbers, of which quotes are made."""
         settings, roles = self.settings, self.platform.roles
         usual: dict[str, Any] = {
-            "policy": self.policy,
+            "policy": self._limit_pages(),
             "roles": roles,
             "kinds": tuple(credential.kind for credential, _ in self.platform.list_credentials(settings)),
             "queries": len(self.queries),
@@ -91,6 +91,16 @@ class Plan:
             "counts": self._bound_counts(),
         }
         return CampaignParameters(**{**usual, **self.kind.count(settings, self.platform)})
+
+    def _limit_pages(self) -> Policy:
+        """Return the policy, with the smaller pages of searches of spans of time."""
+        slices = self.kind.plan_slices(self.settings)
+        if slices is None or not slices.page:
+            return self.policy
+        name = self.policy.find_key(self.platform.get_slice_endpoint(slices))
+        found = self.policy.endpoints[name]
+        smaller = replace(found, page=min(found.page, slices.page))
+        return replace(self.policy, endpoints={**self.policy.endpoints, name: smaller})
 
     def _bound_counts(self) -> dict[str, int]:
         """Return the requests at most that count posts before slices of time are cut, by endpoint."""
@@ -144,6 +154,9 @@ class Plan:
         if (slices := self.kind.plan_slices(self.settings)) is not None:
             yield from (("keywords", text) for text in self.platform.list_slice_doubts(self.topic, slices))
         yield from (("seeds", text) for text in self.captured)
+        if slices is not None and slices.back == inf and (self.usernames or self.settings.seeds.lists):
+            said = "all of the time is searched, so accounts under [seeds] are read only if a search finds them"
+            yield "seeds", f'[source] read = "{self.settings.source.read}": {said}'
         if self.is_exposed:
             sent = f"[source] insecure = true: the token is sent unencrypted to {self.base}"
             yield (

@@ -7,6 +7,7 @@ preprocessing, uses, distribution, maintenance. Every number in it is read from 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from socialcrawl.campaign.sections.access import AUTO, SEARCH
 from socialcrawl.crawls.facts import DEFAULT, KINDS
 from socialcrawl.crawls.registry import find_kind
 from socialcrawl.text.wording import pluralize
@@ -23,6 +24,8 @@ CHOSEN = """\
  The accounts are not a random sample: a
 {chosen} and the choice
 depends on the seeds. Shares and averages over these posts do not describe the platform as a whole."""
+SEARCHED = """\
+The accounts are not a random sample: they are the authors of the posts that the platform's searches returned."""
 TERMS = """\
 The texts belong to their authors, and the platform's terms bind everyone who receives them. X's developer agreement
 and policy allow you to share ids of posts and users (`--format ids`). Recipients fetch from these what is still
@@ -83,6 +86,11 @@ ACTS = {
     ),
 }
 
+FOUND_ACTS = {
+    "match": ("account read from what a search returned", "accounts read from what searches returned"),
+    "page": ("account read again, with what a later search returned", "readings with what later searches returned"),
+}
+
 
 def render_page(sheet: Mapping[str, Any]) -> str:
     """Return the datasheet as Markdown, from the values of datasheet.json."""
@@ -136,11 +144,20 @@ def _render_reading(names: Sequence[str]) -> Iterator[str]:
 
 def _render_selection(campaigns: Sequence[Mapping[str, Any]]) -> str:
     """Return how the accounts came to be the ones they are, of each kind of campaign."""
-    names = {campaign.get("kind", DEFAULT.name) for campaign in campaigns} or {DEFAULT.name}
+    only = [campaign for campaign in campaigns if _searches_only(campaign)]
+    names = {campaign.get("kind", DEFAULT.name) for campaign in campaigns if campaign not in only}
+    names |= {DEFAULT.name} if not campaigns else set()
     kinds = [find_kind(name) for name in KINDS.list_names() if name in names]
     focused = [kind.focus for kind in kinds if kind.focus]
     chosen = [CHOSEN.format(chosen="\na ".join(focused))] if focused else [""]
+    chosen += [SEARCHED] if only else []
     return "\n".join([*chosen, *(kind.drawn for kind in kinds if kind.drawn)])
+
+
+def _searches_only(campaign: Mapping[str, Any]) -> bool:
+    """Return whether a campaign read accounts from what searches for the topic returned, and in no other way."""
+    read = campaign["settings"].get("source", {}).get("read")
+    return read in (SEARCH, AUTO) and "match" in campaign["picks"] and not {"seed", "expand"} & campaign["picks"].keys()
 
 
 def _render_imported(posts: Mapping[str, Any]) -> Iterator[str]:
@@ -178,6 +195,8 @@ def _render_campaign(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"| {row['endpoint']} | {row['kind']} | {row['requests']:,} | {row['posts']:,} |"
     made = found["picks"].items()
     words = ACTS | ({"import": ("list of ids imported", "lists of ids imported")} if kind.hydrates else {})
+    if _searches_only(found):
+        words = words | FOUND_ACTS
     acts = ", ".join(f"{pluralize(count, *words.get(act, ('decision',)))} (`{act}`)" for act, count in made) or "none"
     yield from ("", f"Decisions: {acts}", *_render_statuses(found), "", "Gaps:", "")
     if (states := found.get("ids")) is not None:

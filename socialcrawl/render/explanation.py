@@ -210,7 +210,8 @@ def _format_visits(explanation: Explanation) -> Iterator[str]:
             count = f"{pluralize(ask.occurrences or 0, 'occurrence')} in {pluralize(ask.posts or 0, 'post')}"
             found = f"relevance {format_number(ask.value or 0.0)} ({count})"
         score = f", score {format_number(ask.score)}" if ask.act == Act.EXPAND else ""
-        yield f"decision {ask.n:,}: {act.get(ask.act, 'read')}{score}; {ask.at or 'since'}: {found}"
+        made = "read" if ask.search is None else f"read from what search {ask.search:,} returned"
+        yield f"decision {ask.n:,}: {act.get(ask.act, made)}{score}; {ask.at or 'since'}: {found}"
 
 
 def _describe_origin(explanation: Explanation) -> str:
@@ -228,8 +229,8 @@ def _format_state(explanation: Explanation) -> Iterator[str]:
             f"it failed for a while and rests: it is offered again at decision {explanation.rests_until:,} "
             f"({REST} after the failure; {TRIES} times at most)"
         )
-    elif (found := _find_search(explanation)) is not None:
-        yield f"no estimate led to it: a search for the topic found it (decision {found:,})"
+    elif _find_search(explanation) is not None:
+        return  # the summary says so
     elif explanation.state == "asked" and explanation.decision is None:
         yield "no estimate led to it: nothing else was left to read, or the history was changed after it"
     elif explanation.state in SAID:

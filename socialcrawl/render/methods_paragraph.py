@@ -22,6 +22,8 @@ from socialcrawl.text.wording import pluralize
 
 SAMPLED = "is what socialcrawl audit estimates with the sample in the same database (add the share and its interval)"
 
+FOUND = "The result is not a random sample: it has the authors of the posts that the searches of the platform returned."
+
 
 class CollectionFacts:
     """How a campaign came about, read from the database; its settings without names, files, servers and tokens.
@@ -119,16 +121,20 @@ def _describe_methods(facts: CollectionFacts, found: Summary, version: str) -> I
     yield from _describe_missing(facts.gaps)
     if find_platform_facts(found.platform).opt_outs or not counts.captured:  # a search has no posts of protected ones
         yield from _describe_opt_outs(facts, find_platform_facts(found.platform))
-    chosen = (
-        [f"The result is not a random sample: a {kind.focus} and its choice depends on the seeds."]
-        if kind.focus
-        else []
-    )
+    chosen = []
+    if _searches_only(facts):
+        chosen = [FOUND]
+    elif kind.focus:
+        chosen = [f"The result is not a random sample: a {kind.focus} and its choice depends on the seeds."]
     yield from (" ".join(text.split()) for text in (*chosen, kind.drawn) if text)
     if facts.kind == DEFAULT.name:
         yield f"The share of the accounts on topic that is held {SAMPLED if facts.sample else 'was not measured'}."
     yield f"Random seed {facts.seed}; the command socialcrawl verify replays the decisions."
-    if kind.paper and not ESTIMATORS.is_added(facts.settings.get("crawl", {}).get("estimator", "")):
+    if (
+        kind.paper
+        and not _searches_only(facts)
+        and not ESTIMATORS.is_added(facts.settings.get("crawl", {}).get("estimator", ""))
+    ):
         yield f"Method: {kind.paper}."
 
 
@@ -163,8 +169,8 @@ def _describe_choice(facts: CollectionFacts, found: Summary) -> Iterator[str]:
         )
     if facts.searched is not None:
         yield (
-            f"The topic was searched from {facts.searched.sentence}. Searches return no reposts. Accounts were read "
-            "from the posts that were returned."
+            f"The topic was searched from {facts.searched.sentence}. The authors were read from these posts, among "
+            "which X's searches return no reposts."
         )
     if source.get("read") == "match":
         yield (
@@ -179,7 +185,7 @@ def _describe_choice(facts: CollectionFacts, found: Summary) -> Iterator[str]:
 
 def _searches_only(facts: CollectionFacts) -> bool:
     """Return whether accounts were read from what searches returned, and in no other way."""
-    return facts.searched is not None and bool(facts.settings.get("source", {}).get("archive", True))
+    return facts.searched is not None and facts.searched.alone
 
 
 def _describe_source(estimator: str) -> str:

@@ -35,7 +35,7 @@ MEANS = {
     "answer": "seconds per answer",
     "matches": "posts of the last seven days that the searches find",
 }
-CAPTURED = {"matches": "posts that match in the capture's span of time"}
+CAPTURED = {"matches": "posts that match in the span of time"}
 TURNS = {
     "searches": "search", "look-ups": "look-up", "seeds": "seed", "steps": "step", "tests": "test", "pages": "page",
     "counts": "count",

@@ -178,7 +178,7 @@ class DecisionReplay:
 
     def _is_in_line(self, stored: Pick) -> bool:
         """Return whether somebody is asked before the estimator chooses whom the campaign named, or a search found."""
-        if stored.act not in LINE:
+        if stored.act not in LINE or stored.since:  # searches of spans are in no line
             return False
         stage = self.story.find_stage(stored.n)
         there = {*stage.names, *stage.queries, *self._found}

@@ -205,7 +205,7 @@ def test_the_command_counts_for_people_and_for_scripts(long_mock, tmp_path):
     child = socialcrawl("quote", "mine.toml", "--counts", folder=tmp_path, COLUMNS="300")
     assert child.returncode == 0, child.stderr
     assert "at most 4 requests at $0.010 each, $0.040 in total, in no ledger, as the campaign" in child.stdout
-    assert f"posts that match in the capture's span of time: {matches} (counted by X)" in child.stdout
+    assert f"posts that match in the span of time: {matches} (counted by X)" in child.stdout
     assert "the search may return fewer" in child.stdout
     child = socialcrawl("quote", "mine.toml", "--counts", "--json", folder=tmp_path)
     assert child.returncode == 0, child.stderr

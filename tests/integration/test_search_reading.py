@@ -12,7 +12,7 @@ from killed_campaigns import Reaper, nursery
 from test_capture_bluesky_v2 import SIGNED
 from test_match_reading import ROOMY, count_by_author, drop_reposts, matching, pick_sections
 from test_money import billed, spent
-from verified_campaigns import copied, differences, end_of
+from verified_campaigns import LIMIT, changed, collecting, copied, differences, end_of, recent
 from x_crawls import TOKEN_ENV, TOPIC, crawl, posts, posts_file, rows, sequence
 
 from socialcrawl.campaign.plan import make_plan
@@ -21,6 +21,7 @@ from socialcrawl.crawls.capture.rules import CaptureRules
 from socialcrawl.crawls.collect.slice_queue import SliceQueue
 from socialcrawl.engine.model import Node, Outcome, Pick, Reason, Wait, format_time
 from socialcrawl.errors import SettingsError
+from socialcrawl.lab.post_table import read_posts
 from socialcrawl.mock.server import serve_in_thread
 
 DAY = 86_400.0
@@ -104,7 +105,7 @@ def test_a_budget_that_ends_early_is_kept_and_the_report_says_how_much_time_is_l
         assert bill <= planner.budget.money == spent(database) <= 55_000
         assert json.loads(socialcrawl("report", database, "--json").stdout)["time_searched"]["left"] > 0
         shown = " ".join(socialcrawl("report", database, COLUMNS="500").stdout.split())
-        assert "that are left, where posts may be frequent" in shown
+        assert "not searched yet: " in shown
         reason, _ = crawl(searching(mock.url, database, budget={"max_money": 90.0}))
     assert reason.kind == "done"
     wanted = sorted(many for many in count_by_author(reposts=False).values() if many)
@@ -196,6 +197,55 @@ def test_the_last_days_are_searched_and_timelines_are_read_after_them(tmp_path):
     assert days in (6, 7)
 
 
+def test_after_the_last_days_estimators_steer_from_the_authors_that_were_found_until_nobody_is_left(tmp_path):
+    place = tmp_path / "a.db"
+    with serve_in_thread(recent(), limit=LIMIT) as mock:
+        source = {"read": "auto", "archive": False, "pages_per_user": 1}
+        crawling = {"estimator": "bfs", "steps": None, "shadows": ["sklearn.linear_model.SGDRegressor"]}
+        settings = collecting(mock.url, place, source=source, topic=end_of(read_posts(recent())), crawl=crawling)
+        reason, _ = crawl(settings)
+    assert (reason.kind, reason.why[:21]) == ("done", "the frontier is empty")
+    scores = rows(place, "select score from pick where act = 'expand'")
+    assert len(scores) > 50
+    assert max(scores) == (0.5,), "1 / (depth + 1), as the authors are where it begins"
+    assert differences(place) == []
+    told = socialcrawl("report", place, "--html", tmp_path / "a.html")
+    assert told.returncode == 0, told.stderr
+    assert "At each step it read the account with the highest score" in (tmp_path / "a.html").read_text()
+
+
+def test_a_topic_that_ended_before_what_searches_reach_is_said_so_and_nothing_is_sent(tmp_path):
+    topic = {"until": "2020-01-01"}
+    with serve_in_thread(posts(), **ROOMY) as mock:
+        for read, why in (("search", "archive = false"), ("auto", "no account to start from")):
+            settings = searching(mock.url, tmp_path / f"{read}.db", read, topic=topic, source={"archive": False})
+            reason, _ = crawl(settings)
+            assert (reason.kind, why in reason.why) == ("failed", True), reason
+    assert rows(tmp_path / "search.db", "select count(*) from pick") == [(0,)]
+
+
+def test_a_span_that_somebody_exchanged_is_found_out(tmp_path):
+    place = copied("search", tmp_path)
+    spans = rows(place, "select n, since from pick where act = 'search' order by n limit 5 offset 20")
+    (first, one), (second, other) = spans[0], spans[3]
+    changed(place, f"update pick set since = case n when {first} then '{other}' else '{one}' end "
+            f"where n in ({first}, {second})")  # fmt: skip
+    assert ("picks", "since") in {(check, column) for check, _, column in differences(place)}
+
+
+def test_a_quote_has_the_pages_and_the_limit_of_searches(tmp_path):
+    plan = make_plan(searching("http://127.0.0.1:1", tmp_path / "a.db", source={"policy": None}, crawl={"steps": 30}))
+    assert plan.shape.policy.get_endpoint(plan.shape.roles.search).page == 100
+    assert plan.description == "searches for the topic until all of the time is searched, or 30 accounts are found"
+    assert "remove steps" in plan.kind.limit_quote(plan.settings)
+
+
+def test_seeds_that_are_not_read_are_said_so(tmp_path):
+    plan = make_plan(searching("http://127.0.0.1:1", tmp_path / "a.db", "auto", seeds={"usernames": ["ann"]}))
+    [said] = [text for what, text in plan.warnings if what == "seeds"]
+    assert "accounts under [seeds] are read only if a search finds them" in said
+
+
 @pytest.mark.parametrize("act", ["match", "page"])
 def test_a_forgotten_account_leaves_a_campaign_that_still_proves_itself(act, tmp_path):
     place = copied("search", tmp_path)
@@ -262,6 +312,7 @@ def test_tokens_of_users_search_the_last_days_and_other_platforms_read_timelines
     users = {"tokens": [{"env": TOKEN_ENV, "kind": "user"}], "archive": False}
     plan = make_plan(searching("http://127.0.0.1:1", tmp_path / "a.db", "auto", source=users))
     assert plan.terms.slices.archive is False
+    assert plan.terms.slices.back <= 7 * DAY - 3600.0, "searches take their time, while what they reach moves on"
     bluesky = {"platform": "bluesky", "policy": None, "token_env": None}
     plan = make_plan(searching("http://127.0.0.1:1", tmp_path / "a.db", "auto", source=bluesky))
     assert plan.terms.slices is None

@@ -43,6 +43,11 @@ from socialcrawl.engine.model import (
 from socialcrawl.engine.protocols import Batch
 from socialcrawl.graph.graph import CrawlGraph
 
+OUT_OF_REACH = (
+    "the time of the topic ended before what searches reach back to: remove archive = false under [source], or until "
+    "under [topic], in a new campaign"
+)
+
 
 class Collect(BulkFold):
     """Algorithm 1 with budget n = `steps`; `width(act)` says how many picks one request can answer.
@@ -130,6 +135,8 @@ class Collect(BulkFold):
         spans = slices.choose(size, now)
         if isinstance(spans, Wait):
             return spans
+        if not spans:
+            return Stop(StopKind.FAILED, OUT_OF_REACH) if slices.alone else ()
         return tuple(Pick(self.picks + i, node, Act.SEARCH, since=since) for i, (node, since) in enumerate(spans))
 
     def _may_be_read(self, node: Node) -> bool:
@@ -222,6 +229,8 @@ class Collect(BulkFold):
     def _grow(self, pick: Pick, outcome: Outcome) -> None:
         if outcome.missing is None:
             teaches = self.company.learns and pick.act in FIRST_READS
+            if pick.since.startswith(FOUND_BY):  # as a seed, it is where the crawl begins
+                self.graph.seed(pick.node)
             x = (pick.x or self._read_features(pick.node)) if teaches else ()
             row = self.graph.add(pick.node, outcome.value, outcome.targets, outcome.alpha)
             self.company.note_fetched(self.graph, row)
@@ -244,12 +253,14 @@ class Collect(BulkFold):
     def _wake(self) -> None:
         if self.captured and not self._sown and not self.seeds.choose_next(1, self.width)[1]:
             self._tell_seeds(self.captured)
+        if self.slices is not None and self.slices.is_done and not self._sown and self.taken:
+            self._tell_seeds(map(self.graph.node, self.graph.list_fetched().tolist()))
         if self.resting:  # seldom, and this is done after every pick
             for node in self._list_woken(self.picks).values():
                 self.graph.set_open(node, is_open=True)
 
     def _stop_exhausted(self) -> Stop:
-        if self.seeds.unread and not self.imported and not self.captured:
+        if self.seeds.unread and not (self.imported or self.captured or self.taken):
             return Stop(StopKind.FAILED, self.seeds.explain_empty())
         return Stop(StopKind.DONE, "the frontier is empty: every account in reach was read")
 

@@ -82,8 +82,10 @@ class CollectKind(CrawlKind):
     def describe(self, settings: Settings) -> str:
         """See `CrawlKind.describe`."""
         crawl, plan = settings.crawl, plan_searches(settings)
-        if plan is not None and crawl.steps is None and makes_searches_only(settings, plan):
-            return "searches of the topic until all of the time is searched"
+        if plan is not None and makes_searches_only(settings, plan):
+            most = f", or {pluralize(crawl.steps, 'account is', 'accounts are')} found" if crawl.steps else ""
+            time = "all of the time is" if plan.back == inf else "the last 7 days are"
+            return f"searches for the topic until {time} searched{most}"
         steps = pluralize(crawl.steps, "step") if crawl.steps else "steps until the frontier is empty"
         late = _explain_late_switch(settings)
         return f"{steps} with {crawl.estimator}{f' ({late})' if late else ''}"
@@ -101,13 +103,17 @@ class CollectKind(CrawlKind):
                 "roles": replace(platform.roles, search=platform.get_slice_endpoint(plan)),
             }
         if plan is not None:
-            return {"matches": True, "roles": replace(platform.roles, match=platform.get_slice_endpoint(plan))}
+            roles = replace(platform.roles, match=platform.get_slice_endpoint(plan))
+            return {"matches": True, "roles": roles, "queries": 0, "most_found": 0}
         return {} if settings.source.pages_after_match is None else {"matches": True}
 
     def limit_quote(self, settings: Settings) -> str:
         """See `CrawlKind.limit_quote`."""
         if settings.source.pages_after_match is None and plan_searches(settings) is None:
             return ""
+        if settings.crawl.steps and plan_searches(settings) is not None:
+            found = pluralize(settings.crawl.steps, "account is", "accounts are")
+            return f"It ends when {found} found: remove steps under [crawl] to go on until the budget is reached."
         return (
             f'With read = "{settings.source.read}", only the budget bounds what is found: each post that matches is '
             "paid for."

@@ -1,10 +1,11 @@
 """How much of the time of the topic a collection has searched, where it searches span by span."""
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from socialcrawl.campaign.settings import load_stored
-from socialcrawl.crawls.collect.make import make_search_rules, plan_searches
-from socialcrawl.engine.model import format_time, parse_time
+from socialcrawl.crawls.collect.make import make_search_rules, makes_searches_only, plan_searches
+from socialcrawl.engine.model import Reason, format_time, parse_time
 from socialcrawl.engine.time_spans import parse_span
 from socialcrawl.storage.identity import QUERIES
 from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
@@ -17,23 +18,31 @@ class SearchedTime(NamedTuple):
     Attributes:
         begin, until: the whole span of time, ISO 8601.
         left: how many seconds of it are left to search, of all queries together; often those with the most posts.
+        left_from, left_to: begin and end of the earliest and of the latest of them, ISO 8601; None: none is left.
         searches: how many searches of spans there were.
         posts: how many posts they returned.
         failed: how many of them could not be made.
+        alone: whether accounts were read from these posts only.
     """
 
     begin: str
     until: str
     left: float
+    left_from: str | None
+    left_to: str | None
     searches: int
     posts: int
     failed: int
+    alone: bool
 
     @property
     def sentence(self) -> str:
         """Which time was searched."""
         searches = pluralize(self.searches, "search", "searches")
-        left = f", but for {format_span(self.left)} that are left, where posts may be frequent" if self.left else ""
+        left = ""
+        if self.left and self.left_from is not None and self.left_to is not None:
+            span = f"{format_span(self.left)} between {self.left_from[:10]} and {self.left_to[:10]}"
+            left = f"; not searched yet: {span}, where posts may be frequent"
         failed = f"; {self.failed:,} failed" if self.failed else ""
         return (
             f"{self.begin[:10]} to {self.until[:10]} (UTC){left}; {searches} returned {pluralize(self.posts, 'post')}"
@@ -56,19 +65,33 @@ def measure_searched_time(traces: CampaignTraces, campaign: StoredCampaign) -> S
         return None
     until = parse_span(searches[0].since)[1]
     begin = make_search_rules(settings, plan, until).begin
-    complete = sum(_measure_complete(one.since, one.mark) for one in searches if one.missing is None)
-    queries = len(campaign.identity.get(QUERIES) or [None])
+    spans: dict[int, list[tuple[float, float]]] = {-1 - place: [] for place in range(len(campaign.identity[QUERIES]))}
+    for one in searches:
+        if one.missing is None:
+            spans.setdefault(one.node, []).append(_find_complete(one.since, one.mark))
+    left = [gap for some in spans.values() for gap in _list_gaps(some, begin, until)]
     return SearchedTime(
         format_time(begin),
         format_time(until),
-        max(0.0, queries * (until - begin) - complete),
+        sum(high - low for low, high in left),
+        format_time(min(low for low, _ in left)) if left else None,
+        format_time(max(high for _, high in left)) if left else None,
         len(searches),
         sum(one.posts for one in searches),
-        sum(one.missing is not None for one in searches),
+        sum(one.missing not in (None, Reason.UNREACHABLE) for one in searches),
+        makes_searches_only(settings, plan),
     )
 
 
-def _measure_complete(since: str, mark: str | None) -> float:
-    """Return how many seconds of a span were searched: from the mark on, or all."""
+def _find_complete(since: str, mark: str | None) -> tuple[float, float]:
+    """Return what of a span was searched: from the mark on, or all."""
     begin, end = parse_span(since)
-    return end - (parse_time(mark) if mark else begin)
+    return (parse_time(mark) if mark else begin), end
+
+
+def _list_gaps(spans: Sequence[tuple[float, float]], begin: float, end: float) -> Iterator[tuple[float, float]]:
+    """Yield the parts of a whole span that none of some spans covers, in order."""
+    for low, high in [*sorted(spans), (end, end)]:
+        if low > begin:
+            yield begin, low
+        begin = max(begin, high)

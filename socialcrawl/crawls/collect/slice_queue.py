@@ -70,12 +70,14 @@ class SliceQueue:
         return list(chosen.items())
 
     def choose(self, size: int, now: float) -> list[tuple[Node, str]] | Wait:
-        """Return the next spans, each as its query and the `since` of its pick."""
+        """Return the next spans, each as its query and the `since` of its pick; none where searches reach none."""
         if self.until is not None:
             return [(one.query, one.text) for one in nsmallest(size, self._pending.values(), key=self._order)]
         until = self.rules.find_end(now)
         if until <= self.rules.begin:
             return Wait(self.rules.begin + LAG + ROUNDING, "the span of time of the topic has not begun")
+        if until <= now - self.back:
+            return []
         first = plan_slices(self._bound(until), self.queries[:1], until)
         return [(one.query, one.text) for one in first if one.end == until]
 
@@ -100,7 +102,7 @@ class SliceQueue:
         if outcome.missing == Reason.TEMPORARY and found.tries + 1 < TRIES:
             self._pending[found.key] = replace(found, tries=found.tries + 1)
         elif outcome.missing is not None:
-            self.failed += 1
+            self.failed += outcome.missing != Reason.UNREACHABLE  # what lies further back than searches reach by now
         else:
             self.posts += outcome.posts
             self._found.extend((Node(node), f"{FOUND_BY}{pick.n}") for node in outcome.targets.tolist())

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 PATTERN = re.compile(r"@?[A-Za-z0-9_*]+")
 LONGEST, LONGEST_ARCHIVED = 512, 1_024  # characters of a query of the two searches
 RECENT = 7 * 86_400 - 600.0  # seconds that recent search reaches back, less ten minutes in which a request may wait
+MARGIN = 3_600.0  # seconds by which searches of the last days begin later than they may, as they take their time
 ONLY = "main"  # the name of the token of a campaign that has one, whatever its variable is called
 
 
@@ -131,7 +132,7 @@ class XPlatform(Platform):
     def plan_searches(self, settings: Settings) -> SlicePlan:
         """See `Platform.plan_searches`: searches bill nothing but posts that match."""
         archive = settings.source.archive
-        return SlicePlan(pages=1, archive=archive, begin=EARLIEST, back=inf if archive else RECENT, page=100)
+        return SlicePlan(pages=1, archive=archive, begin=EARLIEST, back=inf if archive else RECENT - MARGIN, page=100)
 
     def list_slice_queries(self, settings: Settings, topic: Topic, slices: SlicePlan) -> list[str]:
         """See `Platform.list_slice_queries`."""
@@ -173,7 +174,7 @@ class XPlatform(Platform):
             week = "" if source.read == access.MATCH else ", or set archive = false to search the last 7 days"
             raise SettingsError(
                 f'read = "{source.read}" under [source] searches X\'s full archive, which takes bearer tokens of an '
-                f"application only, and {signed[0]!r} is a user's: remove it{week}, or remove read."
+                f"application only, and {signed[0]!r} is a user's: name a bearer token{week}, or remove read."
             )
         if source.read in (access.TIMELINE, access.MATCH) and not source.archive:
             raise SettingsError(

@@ -64,7 +64,7 @@ where p.campaign = :campaign and p.act in ('expand', 'match') and coalesce(p.sin
 order by p.n
 """
 SPAN_SEARCHES = """
-select p.since, o.mark, o.missing, o.posts from pick p join outcome o on o.campaign = p.campaign and o.n = p.n
+select p.node, p.since, o.mark, o.missing, o.posts from pick p join outcome o on o.campaign = p.campaign and o.n = p.n
 where p.campaign = :campaign and p.act = 'search' and p.since is not null order by p.n
 """
 SPAN = "select min(at), max(at) from outcome where campaign = :campaign and at > '1971'"
@@ -126,8 +126,9 @@ class AccountVisit:
 
 
 class SpanSearch(NamedTuple):
-    """A search of a span of time: its span and mark as they are stored, why it failed, and the posts it returned."""
+    """A search of a span of time: its query, span and mark as they are stored, why it failed, the posts it returned."""
 
+    node: int
     since: str
     mark: str | None
     missing: str | None
