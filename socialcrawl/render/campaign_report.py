@@ -323,10 +323,10 @@ def _show_accounts(console: Console, given: CampaignReport) -> None:
         if given.baselines:
             console.print()
             console.print(block_charts.make_curves_table("this campaign", found.steps, given.baselines))
-    for title, rows in (
-        ("most relevant accounts: discovered", found.discovered),
-        ("most relevant accounts: seeds", found.top_seeds[:SEEDS]),
-    ):
+    tables = [("most relevant accounts: discovered", found.discovered)]
+    if given.searched is None or not given.searched.alone:  # else there are no seeds
+        tables.append(("most relevant accounts: seeds", found.top_seeds[:SEEDS]))
+    for title, rows in tables:
         console.print()
         console.print(_make_accounts_table(title, rows, pages=find_platform_facts(found.platform).pages))
     console.print("\n".join(COLUMN_NOTES))

@@ -233,13 +233,14 @@ def _generate_posts(folder: Path, wanted: DemoOptions, console: Console, *, quie
     return path, keyword
 
 
-def _end_searches(demo: KindDemo) -> dict[str, str]:
-    """Return the end of the time that is searched, where the demo searches it: the clock of the mock stands there."""
+def _bound_searches(demo: KindDemo) -> dict[str, str]:
+    """Return the time that is searched, where the demo searches it: that of its posts, at whose end the mock stands."""
     if demo.wanted.read not in (SEARCH, AUTO):
         return {}
     from socialcrawl.lab.post_table import read_posts  # noqa: PLC0415
 
-    return {"until": format_time(float(read_posts(demo.posts).created_at.max()) + 1.0)}
+    at = read_posts(demo.posts).created_at
+    return {"from": format_time(float(at.min())), "until": format_time(float(at.max()) + 1.0)}
 
 
 def _make_settings(demo: KindDemo) -> Settings:
@@ -251,7 +252,7 @@ def _make_settings(demo: KindDemo) -> Settings:
             "kind": wanted.kind,
             "seed": wanted.seed,
             "database": wanted.database or OWN,
-            "topic": {"keywords": [demo.keyword]} | _end_searches(demo),
+            "topic": {"keywords": [demo.keyword]} | _bound_searches(demo),
             "source": {
                 "token_env": token_env,
                 "pages_per_user": wanted.pages_per_user,
