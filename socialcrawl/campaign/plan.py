@@ -322,8 +322,9 @@ def _check_source(settings: Settings, platform: Platform, table: Policy, base: s
     """Raise SettingsError if accounts cannot be read as the campaign file says, or a token would be seen by others."""
     _check_encryption(settings, platform, base)
     read, searched = settings.source.read, platform.plan_searches(settings) is not None
-    for key in {*READING_KEYS} - {"read", *platform.reading_keys}:
-        if getattr(settings.source, key) != SourceSection.model_fields[key].default:
+    for key in READING_KEYS:
+        foreign = key not in ("read", *platform.reading_keys)
+        if foreign and getattr(settings.source, key) != SourceSection.model_fields[key].default:
             raise SettingsError(f"{key} under [source] belongs to another platform than {platform.title}: remove it.")
     if read == TIMELINE:
         return

@@ -7,7 +7,7 @@ preprocessing, uses, distribution, maintenance. Every number in it is read from 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from socialcrawl.campaign.sections.access import AUTO, SEARCH
+from socialcrawl.campaign.sections.access import SEARCHING
 from socialcrawl.crawls.facts import DEFAULT, KINDS
 from socialcrawl.crawls.registry import find_kind
 from socialcrawl.text.wording import pluralize
@@ -157,7 +157,7 @@ def _render_selection(campaigns: Sequence[Mapping[str, Any]]) -> str:
 def _searches_only(campaign: Mapping[str, Any]) -> bool:
     """Return whether a campaign read accounts from what searches for the topic returned, and in no other way."""
     read = campaign["settings"].get("source", {}).get("read")
-    return read in (SEARCH, AUTO) and "match" in campaign["picks"] and not {"seed", "expand"} & campaign["picks"].keys()
+    return read in SEARCHING and "match" in campaign["picks"] and not {"seed", "expand"} & campaign["picks"].keys()
 
 
 def _render_imported(posts: Mapping[str, Any]) -> Iterator[str]:

@@ -51,6 +51,8 @@ TIMELINE, MATCH, SEARCH, AUTO = "timeline", "match", "search", "auto"
 Reading = Literal["timeline", "match", "search", "auto"]
 READINGS: tuple[Reading, ...] = get_args(Reading)
 """The ways of reading accounts."""
+SEARCHING: tuple[Reading, ...] = ("search", "auto")
+"""The ways that search the topic span by span, where the platform can."""
 READING_KEYS = ("read", "archive", "search")
 """The keys that say how accounts are read; what a campaign has read rests on them."""
 MOST_PAGES = 32  # of a timeline: X hands out 3,200 posts

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from socialcrawl.api.foreground_run import Ending
 from socialcrawl.campaign.keywords import AS_OPTION, check_keywords
-from socialcrawl.campaign.sections.access import AUTO, SEARCH
+from socialcrawl.campaign.sections.access import SEARCHING
 from socialcrawl.campaign.settings import Settings, check_settings
 from socialcrawl.cli.commands.demo_capture import CaptureDemo
 from socialcrawl.cli.commands.demo_collect import CollectDemo
@@ -235,7 +235,7 @@ def _generate_posts(folder: Path, wanted: DemoOptions, console: Console, *, quie
 
 def _bound_searches(demo: KindDemo) -> dict[str, str]:
     """Return the time that is searched, where the demo searches it: that of its posts, at whose end the mock stands."""
-    if demo.wanted.read not in (SEARCH, AUTO):
+    if demo.wanted.read not in SEARCHING:
         return {}
     from socialcrawl.lab.post_table import read_posts  # noqa: PLC0415
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.api.foreground_run import Ending
 from socialcrawl.campaign.plan import read_usernames
-from socialcrawl.campaign.sections.access import AUTO, SEARCH
+from socialcrawl.campaign.sections.access import SEARCHING
 from socialcrawl.campaign.settings import CrawlSection, Settings
 from socialcrawl.cli.commands.demo_kinds import DemoOptions, KindDemo
 from socialcrawl.crawls.facts import COLLECT
@@ -57,7 +57,7 @@ class CollectDemo(KindDemo):
 
     def compare(self, settings: Settings, ending: Ending) -> Ending:
         """Return the ending with what others would have found from the same seeds, where all posts can be read."""
-        seeded = self.wanted.read not in (SEARCH, AUTO)  # else there is nobody from whom others could begin
+        seeded = self.wanted.read not in SEARCHING  # else there is nobody from whom others could begin
         if self.wanted.posts is None and not self.wanted.missing and seeded:
             self.simulated = self._simulate_others(settings, ending)
         if not self.simulated:

@@ -17,6 +17,7 @@ from socialcrawl.crawls.collect.make import (
     makes_searches_only,
     plan_searches,
 )
+from socialcrawl.crawls.collect.slice_queue import bound_span
 from socialcrawl.crawls.facts import COLLECT
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.graph.relevance import Topic
@@ -124,8 +125,9 @@ class CollectKind(CrawlKind):
         plan = plan_searches(settings)
         if plan is None or not makes_searches_only(settings, plan):
             return None
-        end = make_search_rules(settings, plan).find_end(now if began is None else min(began, now))
-        return CountedSpan(make_search_rules(settings, plan, end).begin, end, now, plan.back == inf)
+        rules = make_search_rules(settings, plan)
+        end = rules.find_end(now if began is None else min(began, now))
+        return CountedSpan(bound_span(rules, end, plan.back).begin, end, now, plan.back == inf)
 
     def describe_progress(self, crawl: Collect) -> Progress:
         """See `CrawlKind.describe_progress`."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from math import ceil, floor, inf
 from typing import Any
 
-from socialcrawl.campaign.sections.access import AUTO, SEARCH
+from socialcrawl.campaign.sections.access import SEARCH, SEARCHING
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.capture.rules import CaptureRules
 from socialcrawl.crawls.collect.crawl import Collect
@@ -67,20 +67,13 @@ def make_collect(
 
 def plan_searches(settings: Settings) -> SlicePlan | None:
     """Return how a campaign searches the topic span by span; None where it does not."""
-    return platform_of(settings).plan_searches(settings) if settings.source.read in (SEARCH, AUTO) else None
+    return platform_of(settings).plan_searches(settings) if settings.source.read in SEARCHING else None
 
 
-def make_search_rules(settings: Settings, plan: SlicePlan, until: float = inf) -> CaptureRules:
-    """Return the span of time that is searched, which is that of the topic.
-
-    Args:
-        settings: those of the campaign.
-        plan: how its platform searches.
-        until: when the span ends, Unix seconds, where that is known: it begins as far back as searches reach.
-    """
+def make_search_rules(settings: Settings, plan: SlicePlan) -> CaptureRules:
+    """Return the span of time that is searched, which is that of the topic; see `slice_queue.bound_span`."""
     begin, end = settings.topic.span
-    first = max(plan.begin or 0.0, begin or 0.0, until - plan.back if until < inf else 0.0)
-    return CaptureRules(float(floor(first)), None if end is None else float(ceil(end)))
+    return CaptureRules(float(floor(max(plan.begin or 0.0, begin or 0.0))), None if end is None else float(ceil(end)))
 
 
 def makes_searches_only(settings: Settings, plan: SlicePlan) -> bool:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from socialcrawl.campaign.settings import load_stored
 from socialcrawl.crawls.collect.make import make_search_rules, makes_searches_only, plan_searches
+from socialcrawl.crawls.collect.slice_queue import bound_span
 from socialcrawl.engine.model import Reason, format_time, parse_time
 from socialcrawl.engine.time_spans import parse_span
 from socialcrawl.storage.identity import QUERIES
@@ -64,7 +65,7 @@ def measure_searched_time(traces: CampaignTraces, campaign: StoredCampaign) -> S
     if plan is None:
         return None
     until = parse_span(searches[0].since)[1]
-    begin = make_search_rules(settings, plan, until).begin
+    begin = bound_span(make_search_rules(settings, plan), until, plan.back).begin
     spans: dict[int, list[tuple[float, float]]] = {-1 - place: [] for place in range(len(campaign.identity[QUERIES]))}
     for one in searches:
         if one.missing is None:

@@ -7,7 +7,7 @@ whom it finds is then read from what it returned, by a pick whose `since` names 
 The first search is that of the newest part: its end says where the whole span ends. The other parts follow in an order
 that is drawn; what is left of them, as there were more posts than a search returns, comes after all of them, and so on.
 So many authors are found before some of them again: 1 + ln x grows fastest with the first post of an account. Measured
-on a topic of 40,000 posts, that found 12 % more for $50 than to search part after part to its end.
+on a huge topic (`it` in ubuntu_irc, one campaign each), that found 12 % more for $50 than part after part to its end.
 """
 
 from collections import deque
@@ -24,11 +24,16 @@ from socialcrawl.engine.time_spans import parse_span
 from socialcrawl.text.wording import pluralize
 
 
+def bound_span(rules: CaptureRules, until: float, back: float) -> CaptureRules:
+    """Return the rules of a span that ends at `until`: it begins at most `back` seconds before, as searches reach."""
+    return replace(rules, begin=max(rules.begin, until - back))
+
+
 class SliceQueue:
     """The spans that are still to be searched, and the authors who are still to be read.
 
     Args:
-        rules: the whole span, and the order of its parts.
+        rules: the whole span, and into how many parts it is cut.
         queries: the nodes of the queries.
         seed: of the campaign, by which the order is drawn.
         back: how long before its end the whole span begins at most, in seconds.
@@ -78,7 +83,7 @@ class SliceQueue:
             return Wait(self.rules.begin + LAG + ROUNDING, "the span of time of the topic has not begun")
         if until <= now - self.back:
             return []
-        first = plan_slices(self._bound(until), self.queries[:1], until)
+        first = plan_slices(bound_span(self.rules, until, self.back), self.queries[:1], until)
         return [(one.query, one.text) for one in first if one.end == until]
 
     def stop(self) -> Stop:
@@ -95,7 +100,7 @@ class SliceQueue:
         begin, end = parse_span(pick.since)
         if self.until is None:
             self.until = end
-            rules = self._bound(end)
+            rules = bound_span(self.rules, end, self.back)
             self._pending = {one.key: one for one in plan_slices(rules, self.queries, end)}
             self._ranks = make_generator(self.seed, "slices", 0).permutation(count_parts(rules, end)).tolist()
         found = self._pending.pop((pick.node, begin, end), TimeSlice(pick.node, begin, end))
@@ -115,10 +120,6 @@ class SliceQueue:
         """Return the key by which spans are sorted: those that failed last, then by how often a part was cut."""
         cuts, part = divmod(one.part, len(self._ranks))
         return one.tries, cuts, self._ranks[part], -one.query, -one.end
-
-    def _bound(self, until: float) -> CaptureRules:
-        """Return the rules of a span that ends at `until`: it begins as far back as searches reach."""
-        return replace(self.rules, begin=max(self.rules.begin, until - self.back))
 
     def take_found(self, pick: Pick) -> None:
         """Note that an author was read from what a search returned; those before it were passed over."""

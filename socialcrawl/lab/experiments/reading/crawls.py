@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.campaign.build import ProcessContext, build
-from socialcrawl.campaign.sections.access import AUTO, SEARCH
+from socialcrawl.campaign.sections.access import SEARCH, SEARCHING
 from socialcrawl.campaign.settings import Settings, check_settings
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, Stop, StopKind, parse_time
@@ -111,7 +111,7 @@ def crawl_posts(asked: ReadingCrawl) -> Table:
 
 def _make_settings(asked: ReadingCrawl, database: Path, url: str) -> Settings:
     source: dict[str, Any] = {"token_env": TOKEN, "base_url": url, "read": asked.read, "reuse_hours": 0}
-    if asked.read in (SEARCH, AUTO):
+    if asked.read in SEARCHING:
         source["archive"] = asked.archive
     return check_settings(
         {
@@ -130,7 +130,7 @@ def _make_settings(asked: ReadingCrawl, database: Path, url: str) -> Settings:
 
 def _read_found_seeds(connection: Opened, asked: ReadingCrawl, posts: Posts) -> NDArray[np.float64]:
     """Return the relevance of the seeds that searches found: float64, one for each that was read so."""
-    if asked.read not in (SEARCH, AUTO):
+    if asked.read not in SEARCHING:
         return np.empty(0)
     accounts = build_world(posts).accounts
     wanted = {str(key) for name, key in zip(accounts.usernames, accounts.ids, strict=True) if name in {*asked.seeds}}
