@@ -5,14 +5,13 @@ import math
 from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
-from itertools import count
 
 import numpy as np
 import orjson
 import pytest
 from archive_captures import write_policy
 from commands import socialcrawl
-from killed_campaigns import Reaper, nursery
+from killed_campaigns import Reaper, nursery, run_killed_at_requests, run_killed_at_statements
 from test_change_mock import OTHER
 from test_money import billed, spent
 from verified_campaigns import DiedError, Mortal, collecting, copied, differences, lived
@@ -204,16 +203,7 @@ def test_a_process_that_is_killed_as_its_requests_arrive_makes_the_same_picks(af
     ):
         settings = matching(mock.url, tmp_path / "b.db")
         given = pick_sections(settings)
-        kills = 0
-        while True:
-            child = children.begin(given)
-            with reaper.kills(child, after):
-                code = children.end()
-            if code == 0:
-                break
-            assert code == -9, (tmp_path / "errors").read_text()
-            kills += 1
-        assert kills > 3
+        assert run_killed_at_requests(children, reaper, given, after, tmp_path / "errors") > 3
         assert billed(mock) <= spent(tmp_path / "b.db")
     assert sequence(tmp_path / "b.db") == sequence(crawled[0])
     values = "select n, node, value, occurrences, posts, missing from outcome order by n"
@@ -223,13 +213,7 @@ def test_a_process_that_is_killed_as_its_requests_arrive_makes_the_same_picks(af
 def test_a_process_that_is_killed_before_its_statements_makes_the_same_picks(crawled, tmp_path):
     with serve_in_thread(posts(), **ROOMY) as mock, nursery(tmp_path / "errors", "killed_campaigns") as children:
         given = pick_sections(matching(mock.url, tmp_path / "c.db"))
-        kills = 0
-        for statement in count(60, 37):
-            code = children.run(given, statement=statement)
-            if code == 0:
-                break
-            assert code == -9, (tmp_path / "errors").read_text()
-            kills += 1
+        kills = run_killed_at_statements(children, given, tmp_path / "errors")
         assert kills > 10
         asked = rows(tmp_path / "c.db", "select params, count(*) from request where kind = 'ok' group by 1")
         twice = sum(many - 1 for _, many in asked)

@@ -3,12 +3,12 @@
 import json
 import math
 from datetime import UTC, datetime
-from itertools import count, pairwise
+from itertools import pairwise
 
 import pytest
 from archive_captures import write_policy
 from commands import socialcrawl
-from killed_campaigns import Reaper, nursery
+from killed_campaigns import Reaper, nursery, run_killed_at_requests, run_killed_at_statements
 from test_capture_bluesky_v2 import SIGNED
 from test_match_reading import ROOMY, count_by_author, drop_reposts, matching, pick_sections
 from test_money import billed, spent
@@ -136,16 +136,7 @@ def test_a_process_that_is_killed_as_its_requests_arrive_makes_the_same_picks(af
         nursery(tmp_path / "errors", "killed_campaigns") as children,
     ):
         given = pick_sections(searching(mock.url, tmp_path / "b.db"))
-        kills = 0
-        while True:
-            child = children.begin(given)
-            with reaper.kills(child, after):
-                code = children.end()
-            if code == 0:
-                break
-            assert code == -9, (tmp_path / "errors").read_text()
-            kills += 1
-        assert kills > 3
+        assert run_killed_at_requests(children, reaper, given, after, tmp_path / "errors") > 3
         assert billed(mock) <= spent(tmp_path / "b.db")
     check_same(crawled[0], tmp_path / "b.db")
 
@@ -153,13 +144,7 @@ def test_a_process_that_is_killed_as_its_requests_arrive_makes_the_same_picks(af
 def test_a_process_that_is_killed_before_its_statements_makes_the_same_picks(crawled, tmp_path):
     with serve_in_thread(posts(), **ROOMY) as mock, nursery(tmp_path / "errors", "killed_campaigns") as children:
         given = pick_sections(searching(mock.url, tmp_path / "c.db"))
-        kills = 0
-        for statement in count(60, 37):
-            code = children.run(given, statement=statement)
-            if code == 0:
-                break
-            assert code == -9, (tmp_path / "errors").read_text()
-            kills += 1
+        kills = run_killed_at_statements(children, given, tmp_path / "errors")
         assert kills > 10
         asked = rows(tmp_path / "c.db", "select params, count(*) from request where kind = 'ok' group by 1")
         assert sum(many - 1 for _, many in asked) <= kills, "an answer that was stored is not requested again"

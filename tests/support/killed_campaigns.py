@@ -172,5 +172,27 @@ def nursery(errors, *module):
             process.stdout.close()
 
 
+def run_killed_at_requests(children, reaper, given, after, errors):
+    """Run a campaign whose process is killed as every so many requests arrive, to its end; how often it was."""
+    for kills in count():
+        child = children.begin(given)
+        with reaper.kills(child, after):
+            code = children.end()
+        if code == 0:
+            return kills
+        assert code == -9, errors.read_text()
+    raise AssertionError("it never ends")
+
+
+def run_killed_at_statements(children, given, errors, first=60, step=37):
+    """Run a campaign whose process is killed before a statement, later in each run, to its end; how often it was."""
+    for kills, statement in enumerate(count(first, step)):
+        code = children.run(given, statement=statement)
+        if code == 0:
+            return kills
+        assert code == -9, errors.read_text()
+    raise AssertionError("it never ends")
+
+
 if __name__ == "__main__":
     serve(*(importlib.import_module(name).work for name in sys.argv[1:]))
