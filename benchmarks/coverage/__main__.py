@@ -10,7 +10,7 @@ from importlib import import_module
 
 from benchmarks.coverage.table import covered, keep
 
-NAMES = ("walks", "templates", "refresh", "costs", "steering", "looks", "mocks", "captures")
+NAMES = ("walks", "templates", "refresh", "costs", "steering", "looks", "mocks", "captures", "readings")
 RUNS = 200
 KEPT = 100  # runs with which figures are worth keeping
 

@@ -18,7 +18,7 @@ from socialcrawl.api.foreground_run import Ending, run_to_end
 from socialcrawl.api.text_report import TextReport
 from socialcrawl.campaign import settings as campaign_settings
 from socialcrawl.campaign.build import OpenCampaign
-from socialcrawl.campaign.cost_outlook import describe_excess_cost, make_campaign_quote, read_progress
+from socialcrawl.campaign.cost_outlook import describe_excess_cost, make_campaign_quote, read_curve, read_progress
 from socialcrawl.campaign.plan import Plan, make_plan
 from socialcrawl.campaign.run_preview import preview_run
 from socialcrawl.campaign.settings import check_settings
@@ -31,6 +31,7 @@ from socialcrawl.render import run_effects
 from socialcrawl.render.campaign_report import collect_values, show
 from socialcrawl.render.console import render_text
 from socialcrawl.render.live_screen import CampaignView, describe_progress
+from socialcrawl.render.way_comparison import build_curve, show_curve
 from socialcrawl.storage.database.health import is_missing
 
 Keys = dict[str, Any] | None  # a section of a campaign file
@@ -224,11 +225,15 @@ class Campaign:
             raise StoreError(f"There is no database {self.database} yet: run the campaign first, with run().")
         return open_dataset(self.database)
 
-    def quote(self) -> TextReport:
+    @check_arguments(curve=SWITCH)
+    def quote(self, *, curve: bool = False) -> TextReport:
         """Return the requests, time and cost that it will need: at most, and probably. Nothing is sent.
 
+        Args:
+            curve: also compare what searches, matches and timelines find for the money, by what the database holds.
+
         Raises:
-            SettingsError: the settings contradict each other.
+            SettingsError: the settings contradict each other, or there is nothing to compare.
             StoreError: its database cannot be read.
 
         Example:
@@ -239,7 +244,12 @@ class Campaign:
         plan = make_plan(self._settings)
         found = make_campaign_quote(plan)
         text = render_text(lambda console: quote_page.show(console, plan, found))
-        return TextReport(text, quote_page.build_object(plan, found))
+        values = quote_page.build_object(plan, found)
+        if not curve:
+            return TextReport(text, values)
+        compared = read_curve(plan)
+        more = render_text(lambda console: show_curve(console, compared))
+        return TextReport(f"{text}\n{more}", values | {"curve": build_curve(compared)})
 
     @check_arguments(steps=make_whole_rule(1), change=SWITCH)
     def preview(self, *, steps: int | None = None, change: bool = False) -> TextReport:

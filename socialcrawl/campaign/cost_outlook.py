@@ -12,12 +12,14 @@ from socialcrawl.engine.model import MILLS_PER_DOLLAR, format_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.forecast.expected import COUNTED, TypicalNeeds
 from socialcrawl.forecast.quote import Quote, bound_requests, bound_total, make_quote
+from socialcrawl.forecast.reading_curve import ReadingCurve, make_reading_curve
 from socialcrawl.forecast.shape import CampaignProgress, StoredResources
 from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.database.health import has_tables, is_missing, open_existing
 from socialcrawl.storage.queries.statistics import count_done, count_stored, estimate_typical
 from socialcrawl.storage.queries.summary import list_campaigns
+from socialcrawl.storage.queries.traces import CampaignTraces
 
 HOUR = 3600.0  # seconds
 
@@ -122,6 +124,31 @@ def _count_stored(plan: Plan, connection: Opened, now: float) -> StoredResources
     source = plan.settings.source
     hours = 0.0 if plan.shape.tests else source.reuse_hours  # a test reuses no answers
     return count_stored(connection, plan.settings.name, source.platform, now - hours * HOUR, format_time(now)[:10])
+
+
+def read_curve(plan: Plan, matching: int | None = None) -> ReadingCurve:
+    """Return how much relevance each way of reading accounts finds for a budget, by what the database holds.
+
+    Args:
+        plan: the campaign.
+        matching: how many posts match, where they were counted.
+
+    Raises:
+        SettingsError: there is nothing to compare.
+        StoreError: the database is not ours, or a newer program's.
+    """
+    if not plan.policy.is_billed:
+        raise SettingsError(
+            f"--curve compares what ways of reading find for the money, and {plan.platform.title} is free of charge: "
+            "docs/how-to/match.md says which way to choose there."
+        )
+    price = plan.policy.compute_price("post", 1)
+    with _open_readonly(plan) as connection:
+        traces = None if connection is None else CampaignTraces(connection)
+        found = {} if traces is None else plan.kind.read_reading_records(traces, plan.settings, price)
+    if found is None or not plan.kind.matches:
+        raise SettingsError('--curve compares ways of reading accounts: it is for kind = "collect".')
+    return make_reading_curve(found, plan.settings.budget.max_money, matching)
 
 
 def compute_remaining_cost(plan: Plan, spent: CampaignProgress) -> float:

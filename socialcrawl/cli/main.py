@@ -158,6 +158,12 @@ def quote(
             "$0.010 per 31 days).",
         ),
     ] = False,
+    curve: Annotated[
+        bool,
+        typer.Option(
+            "--curve", help="Compare what searches, matches and timelines find for the money (collect, on X)."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Estimate requests, time and cost.
@@ -168,7 +174,7 @@ def quote(
     from socialcrawl.cli.commands.quote import show_quote  # noqa: PLC0415
     from socialcrawl.render.console import make_console  # noqa: PLC0415
 
-    show_quote(read(campaign).limit_steps(steps), make_console(), count=counts, as_json=as_json)
+    show_quote(read(campaign).limit_steps(steps), make_console(), count=counts, curve=curve, as_json=as_json)
 
 
 def doctor(

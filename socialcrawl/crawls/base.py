@@ -21,6 +21,7 @@ from socialcrawl.platforms.slice_reading import SlicePlan
 
 if TYPE_CHECKING:
     from socialcrawl.forecast.quote import Quote
+    from socialcrawl.forecast.reading_curve import ReadingRecord
     from socialcrawl.storage.database.connection import Opened
     from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
     from socialcrawl.storage.sql_store import SqlStore
@@ -301,6 +302,19 @@ class CrawlKind(ABC):
         """
         del settings, quote, steps
         yield from ()
+
+    def read_reading_records(
+        self, traces: "CampaignTraces", settings: Settings, post_price: int
+    ) -> "dict[str, ReadingRecord] | None":
+        """Return what each way of reading accounts has found on the topic; None: this kind has one way only.
+
+        Args:
+            traces: the database of the campaign.
+            settings: those of the campaign.
+            post_price: of a post, in mills.
+        """
+        del traces, settings, post_price
+        return None
 
     def limit_quote(self, settings: Settings) -> str:
         """Return a sentence on what may end a campaign before what is quoted; "" where nothing does."""

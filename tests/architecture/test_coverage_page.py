@@ -130,16 +130,26 @@ def say_captures(row, at):
     return (f"{percent} % " if shown >= 20 else "") + f"({round(100 * shown / runs)} %)"
 
 
-WALKS, TEMPLATES, REFRESH, COSTS, STEERING, CAPTURES = SECTIONS = (
+def say_readings(way, at):
+    counts = read_counts(READINGS, ALL, way, at)
+    return f"{counts[0][0]} % of {counts[0][1]}" if counts else "-"
+
+
+WALKS, TEMPLATES, REFRESH, COSTS, STEERING, CAPTURES, READINGS = SECTIONS = (
     "Samples and audits by walks",
     "Samples and audits with the settings of `init`, and repeated looks",
     "Refreshes of old datasets",
     "Requests and posts that the rest of a crawl takes",
     "What steering gains",
     "Volumes of captures",
+    "Relevance that a way of reading finds for more money",
 )
 SAYING = dict(
-    zip(SECTIONS, (say_walks, say_templates, say_refresh, say_costs, say_steering, say_captures), strict=True)
+    zip(
+        SECTIONS,
+        (say_walks, say_templates, say_refresh, say_costs, say_steering, say_captures, say_readings),
+        strict=True,
+    )
 )
 
 

@@ -16,7 +16,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # Imports run downward or along a floor. A module belongs to the floor that names the longest part of its path.
 KIND_MODULES = {
-    "collect": ("kind", "make", "explain", "steering", "searched_time"),
+    "collect": ("kind", "make", "explain", "steering", "reading_records", "searched_time"),
     "track": ("kind", "make", "section", "report", "datasheet"),
     "refresh": ("kind", "make", "section", "report", "datasheet"),
     "sample": ("kind", "make", "section", "report", "datasheet", "audit_report", "holdings"),

@@ -5,7 +5,13 @@ import sys
 
 from rich.console import Console
 
-from socialcrawl.campaign.cost_outlook import describe_excess_cost, has_begun, make_campaign_quote, read_progress
+from socialcrawl.campaign.cost_outlook import (
+    describe_excess_cost,
+    has_begun,
+    make_campaign_quote,
+    read_curve,
+    read_progress,
+)
 from socialcrawl.campaign.credentials import open_access
 from socialcrawl.campaign.plan import Plan, make_plan
 from socialcrawl.campaign.post_counting import plan_counting
@@ -18,23 +24,27 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.forecast.shape import CampaignProgress
 from socialcrawl.render import quote
 from socialcrawl.render.console import Text
+from socialcrawl.render.way_comparison import build_curve, show_curve
 from socialcrawl.text.terminal import write_error, write_json
 from socialcrawl.text.wording import pluralize
 
 
-def show_quote(settings: Settings, console: Console, *, count: bool, as_json: bool) -> None:
+def show_quote(settings: Settings, console: Console, *, count: bool, curve: bool, as_json: bool) -> None:
     """Compute the quote of a campaign and show it; nothing is begun.
 
     Args:
         settings: the campaign.
         console: where a person looks.
         count: whether to request from X how many posts the searches find, which it bills.
+        curve: whether to compare ways of reading accounts.
         as_json: whether to print one JSON object and nothing else.
 
     Raises:
-        SettingsError, SourceError, StoreError: see `count_posts` and `make_campaign_quote`.
+        SettingsError, SourceError, StoreError: see `count_posts`, `make_campaign_quote` and `read_curve`.
     """
     plan = make_plan(settings)
+    if curve:
+        read_curve(plan)  # before anything is paid for counts
     if count and not count_searches_left(plan):
         count = False
         write_error("Nothing was requested from X: all searches of this campaign are done.")
@@ -44,13 +54,19 @@ def show_quote(settings: Settings, console: Console, *, count: bool, as_json: bo
             write_error(announcement)
         else:
             console.print(Text(announcement))
-    found = make_campaign_quote(plan, count_posts(plan) if count else None)
+    matches = count_posts(plan) if count else None
+    found = make_campaign_quote(plan, matches)
+    compared = read_curve(plan, None if matches is None else sum(matches)) if curve else None
     for _, warning in plan.warnings:
         write_error(f"warning: {warning}")
     if as_json:
-        write_json(json.dumps(quote.build_object(plan, found)))
-    else:
-        quote.show(console, plan, found)
+        together = {} if compared is None else {"curve": build_curve(compared)}
+        write_json(json.dumps(quote.build_object(plan, found) | together))
+        return
+    quote.show(console, plan, found)
+    if compared is not None:
+        console.print()
+        show_curve(console, compared)
 
 
 def confirm_billed_run(plan: Plan, console: Console, *, yes: bool, ask: bool) -> None:

@@ -29,6 +29,7 @@ from socialcrawl.text.wording import pluralize
 if TYPE_CHECKING:
     from socialcrawl.crawls.collect.explain import Explanation
     from socialcrawl.forecast.quote import Quote
+    from socialcrawl.forecast.reading_curve import ReadingRecord
     from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
 
 
@@ -128,6 +129,16 @@ class CollectKind(CrawlKind):
         rules = make_search_rules(settings, plan)
         end = rules.find_end(now if began is None else min(began, now))
         return CountedSpan(bound_span(rules, end, plan.back).begin, end, now, plan.back == inf)
+
+    def read_reading_records(
+        self, traces: "CampaignTraces", settings: Settings, post_price: int
+    ) -> "dict[str, ReadingRecord]":
+        """See `CrawlKind.read_reading_records`."""
+        from socialcrawl.crawls.collect.reading_records import (  # noqa: PLC0415 - plans are made without SQLAlchemy
+            read_reading_records,
+        )
+
+        return read_reading_records(traces, settings, post_price)
 
     def describe_progress(self, crawl: Collect) -> Progress:
         """See `CrawlKind.describe_progress`."""

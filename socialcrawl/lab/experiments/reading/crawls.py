@@ -71,13 +71,34 @@ def crawl_posts(asked: ReadingCrawl) -> Table:
     """Return what a campaign finds, as one row.
 
     Columns: relevance (of accounts that are no seeds), accounts, requests, dollars (by the ledger), hours (of its
-    virtual clock) and bill (dollars by the mock's own count). The mock has X's limits and prices, and its search finds
-    no reposts, as X's does not.
+    virtual clock) and bill (dollars by the mock's own count).
 
     Raises:
         SocialcrawlError: the campaign failed.
     """
     posts = read_posts(asked.posts)
+    with open_crawl(asked, posts) as (connection, bill, begin):
+        found, known = summarize_campaign(connection), _read_found_seeds(connection, asked, posts)
+    row = {
+        "relevance": found.relevance - known.sum(),
+        "accounts": len(found.steps) - len(known),
+        "requests": found.sent,
+        "dollars": found.cost / MILLS_PER_DOLLAR,
+        "hours": (parse_time(found.ended) - begin) / 3600.0 if found.ended else 0.0,
+        "bill": bill,
+    }
+    return make_table([row])
+
+
+@contextmanager
+def open_crawl(asked: ReadingCrawl, posts: Posts) -> Iterator[tuple[Opened, float, float]]:
+    """Run a campaign and yield its database, with the mock's bill in dollars and when it began, in Unix seconds.
+
+    The mock has X's limits and prices, and its search finds no reposts, as X's does not.
+
+    Raises:
+        SocialcrawlError: the campaign failed.
+    """
     # Searches of the last days find the last posts; no midnight passes, after which X bills the same posts again.
     begin = ceil((float(posts.created_at.max()) + 1.0) / DAY) * DAY + LATE
     clock = VirtualClock(begin)
@@ -97,16 +118,7 @@ def crawl_posts(asked: ReadingCrawl) -> Table:
             raise SocialcrawlError(f"A campaign with read = {asked.read!r} failed on {asked.keyword!r}: {reason.why}")
         bill = float(mock.report()["totals"]["dollars"])
         with open_readable(database) as connection:
-            found, known = summarize_campaign(connection), _read_found_seeds(connection, asked, posts)
-    row = {
-        "relevance": found.relevance - known.sum(),
-        "accounts": len(found.steps) - len(known),
-        "requests": found.sent,
-        "dollars": found.cost / MILLS_PER_DOLLAR,
-        "hours": (parse_time(found.ended) - begin) / 3600.0 if found.ended else 0.0,
-        "bill": bill,
-    }
-    return make_table([row])
+            yield connection, bill, begin
 
 
 def _make_settings(asked: ReadingCrawl, database: Path, url: str) -> Settings:
