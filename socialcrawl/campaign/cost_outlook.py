@@ -1,6 +1,6 @@
 """What a campaign has done and spent, and what it will need and cost."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from math import inf
@@ -126,28 +126,39 @@ def _count_stored(plan: Plan, connection: Opened, now: float) -> StoredResources
     return count_stored(connection, plan.settings.name, source.platform, now - hours * HOUR, format_time(now)[:10])
 
 
-def read_curve(plan: Plan, matching: int | None = None) -> ReadingCurve:
-    """Return how much relevance each way of reading accounts finds for a budget, by what the database holds.
-
-    Args:
-        plan: the campaign.
-        matching: how many posts match, where they were counted.
+def check_curve(plan: Plan) -> None:
+    """Check that ways of reading accounts can be compared by what they find for the money.
 
     Raises:
-        SettingsError: there is nothing to compare.
-        StoreError: the database is not ours, or a newer program's.
+        SettingsError: the campaign has one way only, or its platform charges nothing.
     """
     if not plan.policy.is_billed:
         raise SettingsError(
             f"--curve compares what ways of reading find for the money, and {plan.platform.title} is free of charge: "
             "docs/how-to/match.md says which way to choose there."
         )
+    if not plan.kind.searches:
+        raise SettingsError('--curve compares ways of reading accounts: it is for kind = "collect".')
+
+
+def read_curve(plan: Plan, matches: Sequence[int] | None = None) -> ReadingCurve:
+    """Return how much relevance each way of reading accounts finds for a budget, by what the database holds.
+
+    Args:
+        plan: the campaign.
+        matches: how many posts each of its searches finds, where they were counted.
+
+    Raises:
+        SettingsError: see `check_curve`.
+        StoreError: the database is not ours, or a newer program's.
+    """
+    check_curve(plan)
+    counts_all = plan.kind.find_counted_span(plan.settings, None, SystemClock().now()) is not None
+    matching = sum(matches) if matches is not None and counts_all else None
     price = plan.policy.compute_price("post", 1)
     with _open_readonly(plan) as connection:
         traces = None if connection is None else CampaignTraces(connection)
         found = {} if traces is None else plan.kind.read_reading_records(traces, plan.settings, price)
-    if found is None or not plan.kind.matches:
-        raise SettingsError('--curve compares ways of reading accounts: it is for kind = "collect".')
     return make_reading_curve(found, plan.settings.budget.max_money, matching)
 
 

@@ -140,7 +140,16 @@ class Plan:
         """The campaign as its platform has to know it."""
         kind, settings = self.kind, self.settings
         activity, slices = kind.activity(settings), kind.plan_slices(settings)
-        return Terms(settings, self.topic, self.policy, self.base, self.usernames, activity=activity, slices=slices)
+        return Terms(
+            settings,
+            self.topic,
+            self.policy,
+            self.base,
+            self.usernames,
+            activity=activity,
+            slices=slices,
+            returns=kind.returns,
+        )
 
     @property
     def is_exposed(self) -> bool:
@@ -328,11 +337,13 @@ def _check_source(settings: Settings, platform: Platform, table: Policy, base: s
             raise SettingsError(f"{key} under [source] belongs to another platform than {platform.title}: remove it.")
     if read == TIMELINE:
         return
-    where = kind_of(settings).matches and (read == AUTO or (platform.matches if read == MATCH else searched))
+    kind = kind_of(settings)
+    where = kind.matches and platform.matches if read == MATCH else kind.searches and (read == AUTO or searched)
     if not where:
         on = {MATCH: "on X ", SEARCH: "on X and Bluesky "}.get(read, "")
+        kinds = 'kind = "collect" or "track"' if read == MATCH else 'kind = "collect"'
         raise SettingsError(
-            f'read = "{read}" under [source] works {on}with kind = "collect"; this '
+            f'read = "{read}" under [source] works {on}with {kinds}; this '
             f'campaign has platform = "{settings.source.platform}" and kind = "{settings.kind}": remove read.'
         )
     if read == AUTO and not searched:

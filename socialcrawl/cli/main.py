@@ -155,7 +155,7 @@ def quote(
         typer.Option(
             "--counts",
             help="Request from X how many posts the searches find ($0.005 per search; for captures of the archive "
-            "$0.010 per 31 days).",
+            "and searches by span of time $0.010 per 31 days).",
         ),
     ] = False,
     curve: Annotated[

@@ -48,6 +48,11 @@ def list_minutes(at: float, *, is_timed: bool) -> Iterator[float]:
         yield from (at - 60.0 * minutes for minutes in range(1, MINUTES))
 
 
+def describe_open_end(read: str) -> str:
+    """Return that nothing but the budget ends a campaign that reads accounts so, as a sentence."""
+    return f'With read = "{read}", only the budget bounds what is found: each post that matches is paid for.'
+
+
 class AccountCounts(Protocol):
     """How many accounts a crawl knows."""
 
@@ -144,6 +149,8 @@ class CrawlKind(ABC):
         dataset: whether it is about the accounts of an imported dataset, so that nothing is searched for.
         collection: whether the accounts that it read are a collection, of which an audit tells how much it has.
         matches: whether it can read accounts by searches for what matches, where its platform can.
+        searches: whether it can find accounts by searches for the topic, span of time by span of time.
+        returns: whether it reads accounts again, for what is new since a mark.
         sample: whether what it draws is a sample, on which an audit rests.
         hydrates: whether it fetches posts whose ids are imported.
         reuses: whether answers that the database has from a short while ago count.
@@ -161,6 +168,8 @@ class CrawlKind(ABC):
     dataset: ClassVar[bool] = False
     collection: ClassVar[bool] = False
     matches: ClassVar[bool] = False
+    searches: ClassVar[bool] = False
+    returns: ClassVar[bool] = False
     sample: ClassVar[bool] = False
     hydrates: ClassVar[bool] = False
     reuses: ClassVar[bool] = True
@@ -305,8 +314,8 @@ class CrawlKind(ABC):
 
     def read_reading_records(
         self, traces: "CampaignTraces", settings: Settings, post_price: int
-    ) -> "dict[str, ReadingRecord] | None":
-        """Return what each way of reading accounts has found on the topic; None: this kind has one way only.
+    ) -> "dict[str, ReadingRecord]":
+        """Return what each way of reading accounts has found on the topic.
 
         Args:
             traces: the database of the campaign.
@@ -314,7 +323,7 @@ class CrawlKind(ABC):
             post_price: of a post, in mills.
         """
         del traces, settings, post_price
-        return None
+        return {}
 
     def limit_quote(self, settings: Settings) -> str:
         """Return a sentence on what may end a campaign before what is quoted; "" where nothing does."""

@@ -180,7 +180,7 @@ def bound_requests(
     either = rest.names if shape.queries or done.known else 0
     groups = bound_id_groups(shape, rest, done.ids)
     # Every account after the seeds may be one that is known by its name only.
-    pages = {roles.search: searches, roles.timeline: accounts * shape.pages_per_user, roles.posts: groups}
+    pages = {roles.search: searches, roles.timeline: multiply(accounts, shape.pages_per_user), roles.posts: groups}
     if shape.inward and roles.inward:
         pages[roles.inward] = pages.get(roles.inward, 0) + steps
     twice = 2 if shape.heeds else 1  # who wrote the posts of a page, or those that it repeats, and then the posts
@@ -188,7 +188,7 @@ def bound_requests(
         (roles.search, twice * searches, 0.0, 0.0),
         (roles.by_name, count_look_ups(shape, rest.names) + (accounts if shape.heeds else steps), rest.names, steps),
         (roles.by_id, count_look_ups(shape, rest.ids + either), rest.ids + either, 0.0),
-        (roles.timeline, twice * accounts * shape.pages_per_user, 0.0, 0.0),
+        (roles.timeline, twice * multiply(accounts, shape.pages_per_user), 0.0, 0.0),
         (roles.inward if shape.inward else "", twice * steps, 0.0, 0.0),
         (roles.match if shape.matches else "", inf, 0.0, 0.0),
         *((name, requests, 0.0, 0.0) for name, requests in find_counts_ahead(shape, done).items()),

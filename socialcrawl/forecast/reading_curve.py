@@ -11,7 +11,7 @@ What is found by matches or timelines grows with the dollars after the seeds: m 
 the relevance, where g is partly that of the second half of these dollars, partly that of all topics (`Growth`).
 
 A range has two parts, one for how far is looked ahead: the value times exp(-+(a + b ln m)). The constants were set by
-campaigns on the topics of two networks; docs/explanation/limits.md has the coverage, measured on other topics.
+campaigns on the topics of two networks; docs/explanation/coverage.md has the coverage, measured on other topics.
 """
 
 from collections.abc import Mapping, Sequence
@@ -110,6 +110,7 @@ class Growth:
         dollars: after the seeds, that a forecast needs.
         relevance: that it needs.
         reach: how many times as many dollars are looked ahead to.
+        most: the largest budget, in dollars: up to it the coverage of the ranges was measured.
     """
 
     usual: float
@@ -119,16 +120,17 @@ class Growth:
     dollars: float
     relevance: float
     reach: float
+    most: float
 
 
-SEARCHES = Growth(0.0, 1.0, (0.02, 0.11), (0.02, 0.11), 0.0, 0.0, 10.0)
-MATCHES = Growth(0.5, 0.3, (0.12, 0.55), (0.15, 0.5), 5.0, 20.0, 5.0)
-TIMELINES = Growth(0.7, 0.25, (0.15, 0.5), (0.18, 0.3), 5.0, 10.0, 5.0)
+SEARCHES = Growth(0.0, 1.0, (0.02, 0.11), (0.02, 0.11), 0.0, 1.0, 10.0, 100.0)
+MATCHES = Growth(0.5, 0.3, (0.12, 0.55), (0.15, 0.5), 5.0, 20.0, 3.0, 50.0)
+TIMELINES = Growth(0.7, 0.25, (0.15, 0.5), (0.18, 0.3), 5.0, 10.0, 3.0, 50.0)
 GROWTHS = {"search": SEARCHES, "match": MATCHES, "timeline": TIMELINES}
 
 
 USUAL = 50.0
-BUDGETS = (10.0, 25.0, 50.0, 100.0, 200.0)  # dollars
+BUDGETS = (10.0, 25.0, 50.0, 100.0)  # dollars
 
 
 class ReadingCurve(NamedTuple):
@@ -139,8 +141,8 @@ class ReadingCurve(NamedTuple):
         records: what was found so far, by way.
         expected: by way, one for each budget; None where too little is known.
         matching: how many posts match; None: nobody counted them.
-        budget: the one that ways are compared for: of those that no way has spent, the largest up to the campaign's for
-            which most ways are known.
+        budget: the one that ways are compared for: of those that not all ways have spent, the largest up to the
+            campaign's for which most ways are known.
     """
 
     budgets: tuple[float, ...]
@@ -168,10 +170,10 @@ def make_reading_curve(
     """
     budgets = tuple(sorted({*BUDGETS, *([budget] if budget else [])}))
     expected = {way: forecast_relevance(record, budgets, matching) for way, record in records.items()}
-    spent = max((record.dollars for record in records.values()), default=0.0)
-    ahead = [one for one in budgets if one > 1.01 * spent] or [budgets[-1]]
+    least = min((record.dollars for record in records.values()), default=0.0)
+    known = {one: sum(some[budgets.index(one)] is not None for some in expected.values()) for one in budgets}
+    ahead = [one for one in budgets if one > 1.01 * least] or [budgets[-1]]
     within = [one for one in ahead if one <= (budget or USUAL)] or ahead[:1]
-    known = {one: sum(some[budgets.index(one)] is not None for some in expected.values()) for one in within}
     compared = max(within, key=lambda one: (known[one], one))
     return ReadingCurve(budgets, records, expected, matching, compared)
 
@@ -198,7 +200,8 @@ def explain_lack(record: ReadingRecord) -> str:
         lacking = LEAST_POSTS - int(record.searches.posts.sum())
         if lacking > 0:
             return f"{lacking:,} more posts"
-        return "more searches" if len(record.searches.posts) < LEAST_SEARCHES else ""
+        if len(record.searches.posts) < LEAST_SEARCHES:
+            return "more searches"
     growth = GROWTHS[record.read]
     dollars = growth.dollars - (record.dollars - record.seeds)
     if dollars > 0:
@@ -238,7 +241,7 @@ class _Law(NamedTuple):
         most = inf if self.most is None else self.most
         units = min((budget - self.before) / self.price, most)
         times = max(1.0, units / self.base)
-        if times > self.growth.reach:
+        if times > self.growth.reach or (budget > self.growth.most and units < most):
             return None
         value = self.found * exp(self._grow(log(times)))
         below, above = (a + b * log(times) for a, b in (self.growth.low, self.growth.high))
@@ -273,6 +276,8 @@ def _fit_scale(searches: SearchYield) -> float:
     """Return ln N, by which the relevance of all searches is as much above that of half of them as it is."""
     posts, half = _rarefy(searches)
     everything = float(searches.posts.sum())
+    if not half:
+        return STEEPEST + log(everything)
     rise = log(_sum_relevance(searches, np.ones(len(searches.posts), np.bool_)) / half)
     begin, end = log(posts), log(everything)
     low, high = -STEEPEST, end + STEEPEST

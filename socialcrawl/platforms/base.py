@@ -43,6 +43,7 @@ class Terms:
         activity: the rule by which a probed account is active; None where the campaign probes nobody.
         slices: how slices of time are read; None where the campaign reads none.
         ids: finds the ids of posts that were imported to be fetched.
+        returns: whether accounts are read again, for what is new since a mark.
     """
 
     settings: Settings
@@ -54,6 +55,7 @@ class Terms:
     activity: Activity | None = None
     slices: SlicePlan | None = None
     ids: FindIds = find_none
+    returns: bool = False
 
     @property
     def links(self) -> Links:

@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from socialcrawl.engine.mark_order import find_newest
 from socialcrawl.engine.model import PUT_OFF, Outcome, Pick, Reason, Reply, ReplyKind, Unavailable
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.graph.recount import Recount
 from socialcrawl.graph.relevance import compute_worth
-from socialcrawl.platforms.marks import find_newest
 
 
 class Reading(Recount):

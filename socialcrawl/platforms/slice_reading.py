@@ -4,9 +4,9 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from math import inf
 
+from socialcrawl.engine.mark_order import make_sort_key
 from socialcrawl.engine.model import Outcome, Pick, Reason, Reply, ReplyKind, Request, format_time, parse_time
 from socialcrawl.engine.time_spans import find_next_second, parse_span
-from socialcrawl.platforms.marks import make_sort_key
 from socialcrawl.platforms.node_reading import Reading
 
 V1, V2 = "v1", "v2"

@@ -58,9 +58,15 @@ def campaign_of(url: str | None, database: Path, **sections) -> Settings:
     return check_settings(given, "test")
 
 
-def crawl(settings: Settings, view: CampaignView | None = None, process: ProcessContext | None = None):
+def crawl(
+    settings: Settings,
+    view: CampaignView | None = None,
+    process: ProcessContext | None = None,
+    *,
+    change: bool = False,
+):
     """The reason why a campaign ended, and its planner."""
-    campaign = build(settings, view or CampaignView(), process)
+    campaign = build(settings, view or CampaignView(), process, change=change)
     try:
         reason = run(campaign.parts, size=campaign.together)
         campaign.parts.pool.shutdown()

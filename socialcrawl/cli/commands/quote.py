@@ -6,6 +6,7 @@ import sys
 from rich.console import Console
 
 from socialcrawl.campaign.cost_outlook import (
+    check_curve,
     describe_excess_cost,
     has_begun,
     make_campaign_quote,
@@ -44,7 +45,7 @@ def show_quote(settings: Settings, console: Console, *, count: bool, curve: bool
     """
     plan = make_plan(settings)
     if curve:
-        read_curve(plan)  # before anything is paid for counts
+        check_curve(plan)
     if count and not count_searches_left(plan):
         count = False
         write_error("Nothing was requested from X: all searches of this campaign are done.")
@@ -56,7 +57,7 @@ def show_quote(settings: Settings, console: Console, *, count: bool, curve: bool
             console.print(Text(announcement))
     matches = count_posts(plan) if count else None
     found = make_campaign_quote(plan, matches)
-    compared = read_curve(plan, None if matches is None else sum(matches)) if curve else None
+    compared = read_curve(plan, matches) if curve else None
     for _, warning in plan.warnings:
         write_error(f"warning: {warning}")
     if as_json:

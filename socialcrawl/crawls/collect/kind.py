@@ -6,7 +6,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from socialcrawl.campaign.settings import Settings
-from socialcrawl.crawls.base import CrawlKind, Mark, Progress, Width, list_minutes, no_mark, one_each
+from socialcrawl.crawls.base import CrawlKind, Mark, Progress, Width, describe_open_end, list_minutes, no_mark, one_each
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators.registry import explain_late_switch
 from socialcrawl.crawls.collect.make import (
@@ -44,7 +44,7 @@ class CollectKind(CrawlKind):
     matter = "the accounts and posts that matter most to the topic"
     focus = "focused crawl first reads the accounts that its estimator expects to post most about the topic,"
     collection = True
-    matches = True
+    matches = searches = True
 
     def make_crawl(self, settings: Settings, seeds: Seeds, width: Width = one_each, mark: Mark = no_mark) -> Collect:
         """See `CrawlKind.make_crawl`."""
@@ -116,10 +116,7 @@ class CollectKind(CrawlKind):
         if settings.crawl.steps and plan_searches(settings) is not None:
             found = pluralize(settings.crawl.steps, "account is", "accounts are")
             return f"It ends when {found} found: remove steps under [crawl] to go on until the budget is reached."
-        return (
-            f'With read = "{settings.source.read}", only the budget bounds what is found: each post that matches is '
-            "paid for."
-        )
+        return describe_open_end(settings.source.read)
 
     def find_counted_span(self, settings: Settings, began: float | None, now: float) -> CountedSpan | None:
         """See `CrawlKind.find_counted_span`: the span that is searched."""

@@ -6,9 +6,10 @@ import numpy as np
 
 from socialcrawl.campaign.sections.access import AUTO, MATCH, SEARCH, TIMELINE
 from socialcrawl.campaign.settings import Settings, load_stored
-from socialcrawl.crawls.collect.make import makes_searches_only, plan_searches
+from socialcrawl.crawls.base import remember_seeds
+from socialcrawl.crawls.collect.make import make_collect, makes_searches_only, plan_searches
 from socialcrawl.crawls.collect.searched_time import measure_searched_time
-from socialcrawl.engine.model import Act
+from socialcrawl.engine.model import Act, Stop, StopKind
 from socialcrawl.errors import SettingsError
 from socialcrawl.forecast.reading_curve import ReadingRecord, SearchYield
 from socialcrawl.storage.queries.paid_decisions import PaidDecisions, read_paid_decisions
@@ -45,7 +46,7 @@ def read_reading_records(traces: CampaignTraces, settings: Settings, post_price:
         way = find_way(own) if same and place else AUTO
         if way == AUTO:
             continue
-        record = _read_record(traces, stored, way, post_price)
+        record = _read_record(traces, stored, own, way, post_price)
         if len(record.spent) and (way not in found or record.dollars > found[way].dollars):
             found[way] = record
     return found
@@ -65,11 +66,28 @@ def make_reading_record(campaign: str, way: str, gains: PaidDecisions, *, is_com
     return ReadingRecord(campaign, way, gains.before, gains.spent, relevance, searches, is_complete)
 
 
-def _read_record(traces: CampaignTraces, stored: StoredCampaign, way: str, post_price: int) -> ReadingRecord:
-    searched = measure_searched_time(traces, stored) if way == SEARCH else None
-    complete = searched is not None and not (searched.left or searched.failed)
+def _read_record(
+    traces: CampaignTraces, stored: StoredCampaign, settings: Settings, way: str, post_price: int
+) -> ReadingRecord:
+    if way == SEARCH:
+        searched = measure_searched_time(traces, stored)
+        complete = searched is not None and not (searched.left or searched.failed)
+    else:
+        complete = _is_exhausted(traces, stored, settings)
     gains = read_paid_decisions(traces.connection, stored.id, post_price)
     return make_reading_record(stored.name, way, gains, is_complete=complete)
+
+
+def _is_exhausted(traces: CampaignTraces, stored: StoredCampaign, settings: Settings) -> bool:
+    """Return whether a campaign has read everything in reach, whatever its number of steps."""
+    names = traces.read_seeds(stored.platform, stored.identity["seeds"]["usernames"])
+    unnamed = settings.seeds.model_copy(update={"file": None, "usernames": []})  # all have a slot in the identity
+    settings = settings.model_copy(update={"seeds": unnamed})
+    crawl = make_collect(settings, remember_seeds(settings, names, traces.read_topics(stored.id)), watched=False)
+    crawl.fold(traces.read_history(stored))
+    crawl.steps = None
+    ahead = crawl.choose(1, 0.0)
+    return isinstance(ahead, Stop) and ahead.kind == StopKind.DONE
 
 
 def _collect_yield(gains: PaidDecisions) -> SearchYield:

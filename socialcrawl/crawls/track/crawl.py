@@ -90,7 +90,8 @@ class Track:
             return tuple(self._make_seed_pick(self.picks + i, node, act, now) for i, node in enumerate(nodes))
         if not self.seeds.asked and not self.imported and not self.captured:
             return Stop(StopKind.FAILED, self.seeds.explain_empty())
-        left = size if self.steps is None else min(size, self.steps - self.taken)
+        most = size * self.width(Act.RECRAWL)
+        left = most if self.steps is None else min(most, self.steps - self.taken)
         if left <= 0:
             return stop_at_limit(self.steps or 0, self.taken)
         self.graph.wake(now)

@@ -4,7 +4,16 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from socialcrawl.campaign.settings import Settings
-from socialcrawl.crawls.base import CrawlKind, Mark, ReportRequest, Snapshot, Width, no_mark, one_each
+from socialcrawl.crawls.base import (
+    CrawlKind,
+    Mark,
+    ReportRequest,
+    Snapshot,
+    Width,
+    describe_open_end,
+    no_mark,
+    one_each,
+)
 from socialcrawl.crawls.facts import TRACK
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.crawls.track.crawl import Track
@@ -34,7 +43,7 @@ class TrackKind(CrawlKind):
 crawl that tracks accounts prefers those that are most important by the links seen so far. It reads accounts again for
 new posts, some more often than others,"""
     features = COLUMNS
-    collection = True
+    collection = matches = returns = True
 
     def make_crawl(self, settings: Settings, seeds: Seeds, width: Width = one_each, mark: Mark = no_mark) -> Track:
         """See `CrawlKind.make_crawl`."""
@@ -49,7 +58,12 @@ new posts, some more often than others,"""
     def count(self, settings: Settings, platform: Platform) -> Mapping[str, Any]:
         """See `CrawlKind.count`."""
         del platform
-        return {"back": settings.track.p, "rest": settings.track.pause}
+        usual = {"back": settings.track.p, "rest": settings.track.pause}
+        return usual if settings.source.pages_after_match is None else usual | {"matches": True, "pages_per_user": 0}
+
+    def limit_quote(self, settings: Settings) -> str:
+        """See `CrawlKind.limit_quote`."""
+        return "" if settings.source.pages_after_match is None else describe_open_end(settings.source.read)
 
     def explain_estimate(self, settings: Settings, quote: "Quote", steps: float) -> Iterator[str]:
         """See `CrawlKind.explain_estimate`."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from socialcrawl.engine.mark_order import are_comparable, is_number, make_sort_key
 from socialcrawl.engine.model import AccountRow, Mention, Page, PostRow, Reason, SoughtPost, Who, format_time
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.platforms.json_reader import (
@@ -24,7 +25,6 @@ from socialcrawl.platforms.json_reader import (
     parse_text,
     parse_unix_time,
 )
-from socialcrawl.platforms.marks import are_comparable, is_number, make_sort_key
 from socialcrawl.platforms.mastodon.post_text import PlainText, parse_html
 from socialcrawl.platforms.mastodon.profiles import (
     complete_name,

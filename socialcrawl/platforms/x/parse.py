@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 
+from socialcrawl.engine.mark_order import is_number, make_sort_key
 from socialcrawl.engine.model import (
     AccountRow,
     Mention,
@@ -19,7 +20,6 @@ from socialcrawl.engine.model import (
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.platforms.hydration import match_sought
 from socialcrawl.platforms.json_reader import ACCOUNT_TYPES, POST_TYPES, TEXT_OR_NONE, check_rows
-from socialcrawl.platforms.marks import is_number, make_sort_key
 from socialcrawl.platforms.x.source import SNOWFLAKES, STATUS
 from socialcrawl.platforms.x.vocabulary import Vocabulary
 

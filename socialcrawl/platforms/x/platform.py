@@ -229,6 +229,7 @@ class XPlatform(Platform):
             ids=terms.ids,
             stream=self._make_stream(terms, words, queries) if slices.live else None,
             matching=matching,
+            returns=terms.returns,
         )
 
     def _make_stream(self, terms: Terms, words: Vocabulary, queries: Sequence[str]) -> StreamSource:

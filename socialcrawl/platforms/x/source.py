@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from math import ceil, floor
 
+from socialcrawl.engine.mark_order import find_newest
 from socialcrawl.engine.model import (
     OWN_PART,
     READ_BEFORE,
@@ -52,8 +53,11 @@ BY_ID, BY_NAME, FOLLOWING = "/2/users", "/2/users/by", "/2/users/:id/following"
 TOKEN = {TIMELINE: "pagination_token", MENTIONS: "pagination_token", SEARCH: "next_token", ARCHIVE: "next_token"}
 SNOWFLAKES = Snowflakes(1_288_834_974_657, 22, 30_000_000_000)  # posts from before November 2010 are counted, to 29.7e9
 AUTHORS = {"expansions": "author_id", "user.fields": USER_FIELDS}  # who wrote the posts, which is billed
+MATCHES = (Act.MATCH, Act.SEED)  # acts that match accounts
+VISITS = (*MATCHES, Act.EXPAND, Act.RECRAWL)  # where accounts are matched again
 TOGETHER, NOBODY = (Act.RESOLVE, Act.PROBE), Who(None, None)
 EARLIEST = 1_142_899_200.0  # 2006-03-21, Unix seconds: the first posts; without it, X searches the last 30 days
+UNSEEN = 120.0  # seconds before an answer, of which a search may not show all posts: X leaves out the last 30
 OPERATORS = ("and", "or")  # usernames that a query cannot name
 CountPosts = Callable[[Pick, str], Generator[Request, Reply, Outcome]]
 
@@ -88,6 +92,7 @@ class XSource:
         stream: reads the stream; None: no pick asks for that.
         matching: the queries of the topic with which accounts are matched, and the characters that a query may have;
             None: accounts are read by their timelines.
+        returns: whether accounts are matched again, for what is new since the mark of a pick.
     """
 
     def __init__(
@@ -108,8 +113,9 @@ class XSource:
         ids: FindIds = find_none,
         stream: StreamSource | None = None,
         matching: tuple[Sequence[str], int] | None = None,
+        returns: bool = False,
     ) -> None:
-        self.stream, self.matching = stream, matching
+        self.stream, self.matching, self.returns = stream, matching, returns
         self._at_once = 1 if matching is None else count_authors(*matching)
         self.slices, self.reach, self.count, self.ids = slices, reach, count, ids
         self.span, self.follows, self.follow, self.activity = dict(span or {}), follows, follow, activity
@@ -153,16 +159,17 @@ class XSource:
 
     def _is_matched(self, act: Act) -> bool:
         """Return whether accounts are read by a search for what matches."""
-        return self.matching is not None and act in (Act.MATCH, Act.SEED)
+        return self.matching is not None and act in (VISITS if self.returns else MATCHES)
 
     def _start_matches(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> list[Conversation]:
         """Return conversations about as many picks as a query can name.
 
-        Which picks are asked together follows from their numbers alone: after a restart more may be known of accounts.
+        Which picks are asked together follows from their numbers, and from whether they have a mark: after a restart
+        more may be known of accounts.
         """
-        groups: dict[int, list[Pick]] = {}
+        groups: dict[tuple[bool, int], list[Pick]] = {}
         for pick in picks:
-            groups.setdefault((pick.n - picks[0].n) // self._at_once, []).append(pick)
+            groups.setdefault((bool(pick.since), (pick.n - picks[0].n) // self._at_once), []).append(pick)
         return [self._match(group, accounts) for group in groups.values()]
 
     def _match(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Conversation:
@@ -179,34 +186,57 @@ class XSource:
                 found[pick.n] = reading.make_outcome()
             else:
                 names += _name_author(Who(known, who.username))
-        failed = (yield from self._search_authors(picks[0].n, names)) if names else None
+        if not names:
+            return found
+        begin = min(map(self._find_begin, picks)) if self.returns else EARLIEST
+        last, first = yield from self._search_authors(picks[0].n, names, begin)
+        searched = self.mark(first - UNSEEN) if self.returns else ""
         for pick in picks:
             if pick.n in found:
                 continue
-            if failed is not None:
-                found[pick.n] = Outcome(pick.n, pick.node, failed.at, missing=Reason.TEMPORARY)
+            if last.kind not in (ReplyKind.OK, ReplyKind.HELD):
+                found[pick.n] = Outcome(pick.n, pick.node, last.at, missing=Reason.TEMPORARY)
                 continue
             reading = Reading(pick)
-            reading.take((yield Request((pick.n, 1), ARCHIVE + OWN_PART, {"of": str(picks[0].n)})))
-            found[pick.n] = reading.make_outcome()
+            asked = {"of": str(picks[0].n)} | ({"after": pick.since} if self.returns else {})
+            reply = yield Request((pick.n, 1), ARCHIVE + OWN_PART, asked)
+            reading.take(reply)
+            newest = SNOWFLAKES.mark(reply.answer.mark)
+            found[pick.n] = replace(reading.make_outcome(), mark=find_newest(pick.since, newest, searched))
         return found
 
-    def _search_authors(self, n: int, names: Sequence[str]) -> Generator[Request, Reply, Reply | None]:
-        """Search to the end for what matches of some accounts; return the reply that failed, None where none did."""
+    def _find_begin(self, pick: Pick) -> float:
+        """Return from when on an account is matched, Unix seconds: from the mark of its last visit on."""
+        begin = (SNOWFLAKES.time(pick.since) or EARLIEST) if pick.since else EARLIEST
+        end = self.span.get("end_time")
+        return begin if end is None else min(begin, parse_time(end) - 1.0)
+
+    def _search_authors(
+        self, n: int, names: Sequence[str], begin: float = EARLIEST
+    ) -> Generator[Request, Reply, tuple[Reply, float]]:
+        """Search for what matches of some accounts since `begin` (Unix seconds), to the end.
+
+        Returns:
+            The last reply, which may be a failure, and up to when posts were searched (Unix seconds).
+        """
+        assert self.matching is not None
+        until: list[float] = []
         part, size = RequestPart.MATCHED, self.policy.get_endpoint(ARCHIVE).page
-        for query in self.matching[0] if self.matching is not None else ():
+        for query in self.matching[0]:
             asked = {"query": join_authors(query, names), **self.words.fields, **self.words.search}
             asked |= {"start_time": format_instant(EARLIEST), **self.span}
+            asked["start_time"] = max(asked["start_time"], format_instant(floor(begin)))
             cursor: str | None = None
             while True:
                 reply = yield self._make_page_request((n, part), ARCHIVE, asked, size, cursor)
+                until += [min(reply.at, reply.date or reply.at)] * (cursor is None)
                 if reply.kind not in (ReplyKind.OK, ReplyKind.HELD):
-                    return reply
+                    return reply, min(until)
                 part += 1
                 if reply.cursor is None or (reply.cursor == cursor and not reply.answer.posts):
                     break
                 cursor = reply.cursor
-        return None
+        return reply, min(until)
 
     def _read_page(self, pick: Pick, who: Who) -> Conversation:
         """Read the next page of a timeline; the mark of the outcome is where the one after it begins, "" at the end.

@@ -19,7 +19,7 @@ where p.campaign = :campaign and o.missing is null
 """
 COSTS = """
 select n, coalesce(cost, most), new_posts, post_ids, substr(coalesce(arrived_at, sent_at), 1, 10), posts, kind
-from request where campaign = :campaign and endpoint not like '%?%' order by id
+from request where campaign = :campaign and endpoint not like '%?%' and n >= 0 order by id
 """
 
 
@@ -30,7 +30,8 @@ class PaidDecisions(NamedTuple):
         act: of each.
         account: int64, account.node; of a search the node of its query.
         search: int64, the number of the search; for what is read from it, too; -1: none.
-        spent: float64, dollars spent up to each, as if it was alone: what it had from other campaigns has its price.
+        spent: float64, dollars spent up to each, as if it was alone: posts that it had from other campaigns have their
+            price. Counts of posts, which are no part of it, are left out.
         gain: float64, the relevance that each added; 0 for seeds.
         occurrences: int64, how often the topic occurs in the posts that each added.
         posts: int64, those that a search returned.

@@ -142,8 +142,8 @@ def test_crawls_grow_partly_as_their_last_dollars_did_and_partly_as_all_topics_d
 
 def test_ranges_widen_with_what_is_ahead_and_end_where_it_is_too_far():
     for record, price in ((a_search(np.arange(500)), 2.5), (a_crawl("match", np.arange(1, 11) * 8.0, seeds=0.0), 10.0)):
-        reach = 10.0 if record.read == "search" else 5.0
-        budgets = [price * times for times in (1.2, 2.0, 3.0, reach, reach * 1.01)]
+        reach = 10.0 if record.read == "search" else 3.0
+        budgets = [price * times for times in (1.2, 1.7, 2.4, reach, reach * 1.01)]
         *near, far = forecast_relevance(record, budgets, matching=100_000)
         assert far is None
         widths = [one.high / one.low for one in near]
@@ -156,14 +156,37 @@ def test_ways_are_ranked_by_what_they_find_for_the_budget_of_the_campaign():
     records = {
         "search": a_search(np.arange(2_000)),
         "timeline": a_crawl("timeline", [20.0] * 40),
-        "match": a_crawl("match", [1.0]),
+        "match": a_crawl("match", [1.0] * 4),
     }
     curve = make_reading_curve(records, 60.0, matching=5_000)
-    assert curve.budgets == (10.0, 25.0, 50.0, 60.0, 100.0, 200.0)
+    assert curve.budgets == (10.0, 25.0, 50.0, 60.0, 100.0)
     assert [way for way, _ in curve.rank_ways()] == ["search", "timeline"]
-    assert curve.expected["match"] == [None] * 6
+    assert curve.expected["match"] == [None] * 5
     spent = make_reading_curve(records, 3.0)
-    assert (spent.budget, spent.budgets[0]) == (50.0, 3.0), "the least that no way has spent yet"
+    assert (spent.budget, spent.budgets[0]) == (10.0, 3.0), "the least that not all ways have spent"
     usual = make_reading_curve(records, None)
-    assert (usual.budget, len(usual.budgets)) == (50.0, 5)
+    assert (usual.budget, len(usual.budgets)) == (50.0, 4)
     assert make_reading_curve({}, 10.0).rank_ways() == []
+
+
+def test_posts_that_match_by_the_search_but_not_by_us_give_no_forecast():
+    record = a_search(np.arange(600))
+    empty = record.searches._replace(occurrences=np.zeros(600, np.int64))
+    record = record._replace(searches=empty, relevance=np.zeros(len(record.spent)))
+    assert explain_lack(record) == "relevance of 1 or more"
+    assert forecast_relevance(record, [9.0], matching=10_000) == [None]
+
+
+def test_a_crawl_that_has_read_everything_in_reach_finds_no_more():
+    record = a_crawl("match", np.arange(1, 11) * 8.0)._replace(is_complete=True)
+    assert forecast_relevance(record, [9.5, 100.0]) == [(64.0, 64.0, 64.0, MEASURED), (80.0, 80.0, 80.0, EVERYTHING)]
+
+
+def test_forecasts_end_at_the_budgets_up_to_which_their_coverage_was_measured():
+    *shown, beyond = forecast_relevance(a_search(np.arange(4_000)), [50.0, 100.0, 101.0], matching=10**6)
+    assert beyond is None
+    assert all(shown)
+    near, far = forecast_relevance(a_crawl("match", np.arange(1, 41) * 8.0), [50.0, 51.0])
+    assert (near is None, far is None) == (False, True)
+    (everything,) = forecast_relevance(a_search(np.arange(4_000)), [500.0], matching=6_000)
+    assert everything.basis == EVERYTHING

@@ -19,13 +19,13 @@ from mastodon_posts import status_of
 from shared_data import needed
 
 from socialcrawl.campaign.policies import load_policy
+from socialcrawl.engine.mark_order import find_newest
 from socialcrawl.engine.model import Answer, Node, Page, Pick, Reason, Reply, Who, parse_time
 from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
 from socialcrawl.platforms.bluesky import parse
 from socialcrawl.platforms.bluesky.source import BlueskySource
 from socialcrawl.platforms.bluesky.wire import make_address
 from socialcrawl.platforms.excluding import ExcludedAccounts, ExcludingSource
-from socialcrawl.platforms.marks import find_newest
 from socialcrawl.platforms.mastodon import source as mastodon
 from socialcrawl.platforms.mastodon.parse import PageParser
 from socialcrawl.platforms.mastodon.source import MastodonSource
