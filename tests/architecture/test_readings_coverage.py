@@ -30,9 +30,3 @@ def test_ranges_hold_what_a_campaign_then_finds(small, number, way):
     assert mine.shown == mine.runs == len({one.at for one in found}) > 0
     assert mine.share == 1.0
     assert all(one.low < one.high for one in found)
-
-
-def test_what_a_forecast_knows_is_what_was_spent(small, monkeypatch):
-    """A range that is shown for less than what was spent would be no forecast."""
-    monkeypatch.setattr(readings, "AHEAD", (1.0, 2.0, 3.0))
-    assert list(readings.find_expectations(small, 0)) == []

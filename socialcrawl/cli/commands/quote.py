@@ -30,7 +30,7 @@ from socialcrawl.text.terminal import write_error, write_json
 from socialcrawl.text.wording import pluralize
 
 
-def show_quote(settings: Settings, console: Console, *, count: bool, curve: bool, as_json: bool) -> None:
+def show_quote(settings: Settings, console: Console, *, count: bool, curve: bool = False, as_json: bool) -> None:
     """Compute the quote of a campaign and show it; nothing is begun.
 
     Args:
