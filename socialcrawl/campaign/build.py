@@ -342,7 +342,7 @@ def _open_store(
         undo.pop_all()
     source = settings.source
     links = plan.terms.links
-    hours = source.reuse_hours if plan.kind.reuses else 0.0
+    hours = plan.reuse_hours
     reuse = AnswerReuse(hours, plan.topic.hits, source.keep_original, links)
     store = SqlStore(
         connection,

@@ -122,7 +122,7 @@ def _find_counting_price(plan: Plan, spent: CampaignProgress, now: float) -> int
 
 def _count_stored(plan: Plan, connection: Opened, now: float) -> StoredResources:
     source = plan.settings.source
-    hours = 0.0 if plan.shape.tests else source.reuse_hours  # a test reuses no answers
+    hours = 0.0 if plan.shape.tests else plan.reuse_hours  # a test reuses no answers
     return count_stored(connection, plan.settings.name, source.platform, now - hours * HOUR, format_time(now)[:10])
 
 

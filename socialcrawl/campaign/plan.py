@@ -112,6 +112,16 @@ class Plan:
         return {endpoint: len(self.queries) * max(0, meters.count_pages(span))}
 
     @property
+    def reuse_hours(self) -> float:
+        """For how many hours answers that the database has count; 0: none does.
+
+        Where accounts are matched again, the mark of a visit says up to when was searched: an older answer has no posts
+        from then on.
+        """
+        matched_again = self.kind.returns and self.settings.source.pages_after_match is not None
+        return 0.0 if matched_again or not self.kind.reuses else self.settings.source.reuse_hours
+
+    @property
     def kind(self) -> CrawlKind:
         """The kind of the campaign."""
         return kind_of(self.settings)

@@ -16,9 +16,9 @@ def make_sort_key(mark: str) -> tuple[int, str]:
     return len(mark), mark
 
 
-def is_newer(mark: str, other: str) -> bool:
-    """Return whether one mark is newer than another, which can be compared with it."""
-    return make_sort_key(mark) > make_sort_key(other)
+def is_between(mark: str, after: str, until: str) -> bool:
+    """Return whether a mark is newer than one, and not newer than another, of marks that can be compared."""
+    return make_sort_key(after) < make_sort_key(mark) <= make_sort_key(until)
 
 
 def find_newest(*marks: str) -> str:

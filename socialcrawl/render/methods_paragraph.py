@@ -173,9 +173,12 @@ def _describe_choice(facts: CollectionFacts, found: Summary) -> Iterator[str]:
             "which X's searches return no reposts."
         )
     if source.get("read") == "match":
+        how = "Accounts were read by searches for those of their posts that match, which return no reposts"
+        most = pluralize(source["pages_per_user"], "page")
         yield (
-            "Accounts were read by searches for those of their posts that match, which return no reposts; their other "
-            f"posts only on further pages ({pluralize(source['pages_per_user'], 'page')} of each account at most)."
+            f"{how}; their other posts only on further pages ({most} of each account at most)."
+            if facts.kind == DEFAULT.name
+            else f"{how}, again and again, from where the last visit ended."
         )
         if found.recall is not None and found.recall.posts:
             yield found.recall.sentence

@@ -207,8 +207,8 @@ def _list_sentences(plan: Plan, found: Quote) -> Iterator[str]:
     if limit := plan.kind.limit_quote(settings):
         yield limit
     yield from _describe_stream(plan)
-    if settings.source.reuse_hours and plan.kind.reuses:
-        yield from _describe_reused(found, settings.source.reuse_hours)
+    if plan.reuse_hours:
+        yield from _describe_reused(found, plan.reuse_hours)
     if plan.policy.is_billed and (found.stored.billed_posts or found.stored.billed_users):
         yield _describe_billed_today(found)
     names = MEANS | (CAPTURED if plan.shape.captures else {})

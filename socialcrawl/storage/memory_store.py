@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import isnan
 
-from socialcrawl.engine.mark_order import find_newest, is_newer
+from socialcrawl.engine.mark_order import is_between
 from socialcrawl.engine.model import (
     OWN_PART,
     READ_BEFORE,
@@ -104,16 +104,13 @@ class MemoryStore:
         node = next(pick.node for pick in self._open if pick.n == n)
         number = request.params.get("of") or request.params.get("searched")
         pages = self._known.get(node, {}) if number is None else self._pages.get(int(number), {})
-        after = request.params.get("after")
-        own = _select_posts([page for _, page in sorted(pages.items())], self._accounts.known[node].id, after or "")
+        own = _select_posts([page for _, page in sorted(pages.items())], self._accounts.known[node].id, request.params)
         read = [page for other, page in self._pages.get(n, {}).items() if not RequestPart.is_authors(other)]
         known = {row.id for page in read for row in page.posts} if "searched" in request.params else frozenset[str]()
         repeats = frozenset(place for place, row in enumerate(own.posts) if row.id in known)
         self._pages.setdefault(n, {})[part] = own
         find_repeats(self._first.setdefault(n, {}), [row.id for row in own.posts], part)
-        mark = "" if after is None else find_newest(*(row.id for row in own.posts))
-        answer = replace(self._keep(own, format_time(now), repeats), mark=mark)
-        reply = Reply(ReplyKind.HELD, now, answer, limits=[])
+        reply = Reply(ReplyKind.HELD, now, self._keep(own, format_time(now), repeats), limits=[])
         self._replies[request.key] = reply
         return reply
 
@@ -165,15 +162,16 @@ class MemoryStore:
         )
 
 
-def _select_posts(pages: Sequence[Page], author: str | None, after: str) -> Page:
-    """Return the posts of pages that one account wrote after a mark ("": at any time), each once, as a page."""
+def _select_posts(pages: Sequence[Page], author: str | None, params: Mapping[str, str]) -> Page:
+    """Return the posts of pages that one account wrote, each once, as a page; between marks, if `params` has any."""
     rows: list[PostRow] = []
     hits: list[int] = []
     mentions: list[Mention] = []
     for page in pages:
         known = {row.id for row in rows}
         own = [place for place, row in enumerate(page.posts) if row.author == author and row.id not in known]
-        own = [place for place in own if not after or is_newer(page.posts[place].id, after)]
+        if (after := params.get("after")) is not None:
+            own = [place for place in own if is_between(page.posts[place].id, after, params["until"])]
         places = {place: len(rows) + i for i, place in enumerate(own)}
         rows += [page.posts[place] for place in own]
         hits += [page.hits[place] for place in own]

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection, func, select
 
-from socialcrawl.engine.mark_order import find_newest, is_newer
+from socialcrawl.engine.mark_order import is_between
 from socialcrawl.engine.model import Node, Reply, ReplyKind, Request, RequestPart
 from socialcrawl.graph.recount import Recount
 from socialcrawl.graph.relevance import Hits
@@ -51,7 +51,7 @@ class SharedPages:
         Args:
             asked: the request of the pick: `of` is the number of the pick that was sent pages which several share, and
                 `searched` that of a search. Without them the pages are those of the latest pick that read the account.
-                With `after`, only posts that are newer than this mark are the pick's, and the newest is its mark.
+                With `after`, only posts that are newer than this mark, and not than the mark `until`, are the pick's.
             now: Unix seconds.
         """
         if self._readings is None:
@@ -69,15 +69,13 @@ class SharedPages:
             if self._last[0] != of:
                 self._last = of, self._read_pages(of, shared="of" in asked.params)
             own = _select_posts(*self._last[1], node)
-        after = asked.params.get("after")
-        if after:
-            own = own.select({key for key in own.ids if is_newer(key, after)})
+        if (after := asked.params.get("after")) is not None:
+            own = own.select({key for key in own.ids if is_between(key, after, asked.params["until"])})
         count = Recount()
         if "searched" in asked.params:
             count.first.update(dict.fromkeys(self._list_read(n), READ))
         self._readings.linking.add(count, own, self._matches.find_counts(own.ids), asked.key[1])
-        mark = "" if after is None else find_newest(*own.ids)
-        reply = Reply(ReplyKind.HELD, now, count.make_answer(mark=mark), limits=[])
+        reply = Reply(ReplyKind.HELD, now, count.make_answer(), limits=[])
         self._write.write_held(asked, reply, own)
         self._before = n, own.ids
         return reply, own.ids

@@ -67,7 +67,9 @@ class PostCheck:
             self._check_present(row, came, authors, erased, others)
             self._check_mentions(row, came, named, doubts, authors)
         for row, part in pages:
-            if part is not None and row.kind == ReplyKind.HELD and (node := asked.get(row.n)) is not None:
+            if row.part >= RequestPart.MATCHED or part is None or row.kind != ReplyKind.HELD:
+                continue
+            if (node := asked.get(row.n)) is not None:
                 self._find_others([node], {key: authors[key] for key in part.ids if key in authors})
 
     def finish(self, reread: PickReadings) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
@@ -410,3 +411,15 @@ def test_a_place_that_x_does_not_know_any_more_begins_a_timeline_anew(tmp_path):
         crawl(matching(mock.url, tmp_path / "a.db", pages=8))
     assert refused
     assert differences(tmp_path / "a.db") == []
+
+
+def test_a_campaign_that_is_given_the_searches_of_another_one_verifies(crawled, tmp_path):
+    database = tmp_path / "b.db"
+    shutil.copy(crawled[0], database)
+    with serve_in_thread(posts(), **ROOMY) as mock:
+        settings = matching(mock.url, database, source={"reuse_hours": 24, "policy": write_policy(page=100)})
+        for name in ("again", "once-more"):  # the first of the two knows names that its queries did not know before
+            crawl(settings.model_copy(update={"name": name}))
+    held = "select count(*) from request where kind = 'held' and endpoint like '%/search/all'"
+    assert rows(database, held)[0][0] > 0
+    assert differences(database) == []

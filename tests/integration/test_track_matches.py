@@ -14,6 +14,7 @@ from verified_campaigns import differences, lived
 from x_crawls import TOKEN_ENV, TOPIC, campaign_of, crawl, posts, posts_file, rows, sequence
 
 from socialcrawl.campaign.build import ProcessContext
+from socialcrawl.errors import SettingsError
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.lab.instant import VirtualClock, VirtualExecutor
 from socialcrawl.mock.server import serve_in_thread
@@ -23,7 +24,7 @@ RETURNS = "select node from pick where act = 'recrawl' and n > ?"
 
 def returning(url, database, steps, read="match", **track):
     """A campaign that tracks accounts, which reads them in one way."""
-    source = {"read": read, "policy": write_policy(page=20), "reuse_hours": 0}
+    source = {"read": read, "policy": write_policy(page=20), "reuse_hours": 24}
     seeds = {"most": 45, "search_pages": 2}
     whole = campaign_of(url, database, source=source, seeds=seeds, budget={"max_money": 90.0})
     given = whole.model_dump(mode="python", by_alias=True, exclude_unset=True)
@@ -31,11 +32,11 @@ def returning(url, database, steps, read="match", **track):
     return type(whole).model_validate(given)
 
 
-def run_at(at, database, steps, **more):
+def run_at(at, database, steps, name="campaign", **more):
     """Run a campaign to its end on a clock that begins at `at`, when later posts are not there yet; the mock's bill."""
     clock = VirtualClock(at)
     with serve_in_thread(posts(), limit=LIMIT, time=clock.now, platforms=("x",), now=at) as mock:
-        settings = returning(mock.url, database, steps, **more)
+        settings = returning(mock.url, database, steps, **more).model_copy(update={"name": name})
         crawl(settings, process=ProcessContext(clock, pool=lambda _: VirtualExecutor(clock, 0.25)), change=True)
         return billed(mock)
 
@@ -120,10 +121,36 @@ def test_a_process_that_dies_again_and_again_makes_the_same_visits(tmp_path):
     assert differences(tmp_path / "died.db") == []
 
 
+def test_answers_of_another_campaign_are_not_taken_as_they_lack_the_newest_posts(tmp_path):
+    database, end = tmp_path / "a.db", find_time(1.0) + 600.0
+    run_at(find_time(0.8), database, 30, name="other")
+    run_at(end, database, 100)
+    own = "(select id from campaign where name = 'campaign')"
+    found = dict(
+        rows(
+            database,
+            "select lower(a.username), sum(o.occurrences) from outcome o join pick p using (campaign, n) "
+            "join account a on a.node = o.node where p.act in ('seed', 'expand', 'recrawl') and o.missing is null "
+            f"and o.campaign = {own} group by o.node",
+        )
+    )
+    truth = count_occurrences(posts())
+    assert len(found) > 20
+    assert found == {name: truth[name] for name in found}
+    assert differences(database) == []
+
+
+def test_a_window_that_is_shorter_than_what_a_search_shows_is_refused(tmp_path):
+    with pytest.raises(SettingsError, match="too short for read"):
+        crawl(returning("http://127.0.0.1:1", tmp_path / "a.db", 5, window="20s"))
+
+
 def test_reports_and_quotes_say_what_such_a_campaign_costs(visited, tmp_path):
     database = visited[0]
-    told = socialcrawl("report", database)
+    told = socialcrawl("report", database, "--html", tmp_path / "a.html")
     assert told.returncode == 0, told.stderr
+    shown = " ".join((tmp_path / "a.html").read_text("utf-8").split())
+    assert "which return no reposts, again and again, from where the last visit ended." in shown
     source = {"token_env": TOKEN_ENV, "base_url": "http://127.0.0.1:1", "read": "match"}
     file = write_file(tmp_path / "a.toml", "a", tmp_path / "a.db", source, kind="track", budget={"max_money": 5.0})
     shown = " ".join(socialcrawl("quote", file, COLUMNS="500").stdout.split())

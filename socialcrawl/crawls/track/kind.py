@@ -19,6 +19,7 @@ from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.crawls.track.crawl import Track
 from socialcrawl.crawls.track.make import make_track
 from socialcrawl.crawls.track.tracked_graph import COLUMNS
+from socialcrawl.errors import SettingsError
 from socialcrawl.forecast.expected import ASSUMED
 from socialcrawl.platforms.base import Platform
 from socialcrawl.text.wording import pluralize
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from socialcrawl.crawls.track.report import TrackReport, VisitHistory
     from socialcrawl.forecast.quote import Quote
     from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
+
+
+SHORTEST = 300.0  # seconds of a window in which a search of X finds anything
 
 
 class TrackKind(CrawlKind):
@@ -49,6 +53,15 @@ new posts, some more often than others,"""
         """See `CrawlKind.make_crawl`."""
         return make_track(settings, seeds, width, mark)
 
+    def check(self, settings: Settings) -> None:
+        """See `CrawlKind.check`."""
+        width = settings.track.width
+        if settings.source.pages_after_match is not None and width is not None and width < SHORTEST:
+            raise SettingsError(
+                f'window = "{settings.track.window}" under [track] is too short for read = "match": X\'s search shows '
+                "posts half a minute late. Write 5m or more."
+            )
+
     def describe(self, settings: Settings) -> str:
         """See `CrawlKind.describe`."""
         track, steps = settings.track, settings.crawl.steps
@@ -68,7 +81,7 @@ new posts, some more often than others,"""
     def explain_estimate(self, settings: Settings, quote: "Quote", steps: float) -> Iterator[str]:
         """See `CrawlKind.explain_estimate`."""
         track = settings.track
-        if not track.p:
+        if not track.p or not quote.is_estimated:
             return
         if track.p < 1:
             yield "  there is always a new account to visit, otherwise more steps are revisits (assumed)"

@@ -179,7 +179,7 @@ class XPlatform(Platform):
         if source.read in (access.TIMELINE, access.MATCH) and not source.archive:
             raise SettingsError(
                 f'archive = false under [source] searches the last 7 days only, which read = "{source.read}" does not: '
-                'remove it, or write read = "auto".'
+                'remove it; or with kind = "collect" write read = "auto".'
             )
         if settings.seeds.lists:
             raise SettingsError("[seeds] lists are Bluesky's: on X name usernames.")

@@ -164,12 +164,13 @@ class XSource:
     def _start_matches(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> list[Conversation]:
         """Return conversations about as many picks as a query can name.
 
-        Which picks are asked together follows from their numbers, and from whether they have a mark: after a restart
-        more may be known of accounts.
+        Which picks are asked together follows from their numbers alone: after a restart more may be known of accounts.
+        Where these are matched again, visits and first visits are apart, as the latter search further back.
         """
         groups: dict[tuple[bool, int], list[Pick]] = {}
         for pick in picks:
-            groups.setdefault((bool(pick.since), (pick.n - picks[0].n) // self._at_once), []).append(pick)
+            place = pick.n if self.returns else pick.n - picks[0].n
+            groups.setdefault((pick.act == Act.RECRAWL, place // self._at_once), []).append(pick)
         return [self._match(group, accounts) for group in groups.values()]
 
     def _match(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Conversation:
@@ -198,11 +199,9 @@ class XSource:
                 found[pick.n] = Outcome(pick.n, pick.node, last.at, missing=Reason.TEMPORARY)
                 continue
             reading = Reading(pick)
-            asked = {"of": str(picks[0].n)} | ({"after": pick.since} if self.returns else {})
-            reply = yield Request((pick.n, 1), ARCHIVE + OWN_PART, asked)
-            reading.take(reply)
-            newest = SNOWFLAKES.mark(reply.answer.mark)
-            found[pick.n] = replace(reading.make_outcome(), mark=find_newest(pick.since, newest, searched))
+            asked = {"of": str(picks[0].n)} | ({"after": pick.since, "until": searched} if self.returns else {})
+            reading.take((yield Request((pick.n, 1), ARCHIVE + OWN_PART, asked)))
+            found[pick.n] = replace(reading.make_outcome(), mark=find_newest(pick.since, searched))
         return found
 
     def _find_begin(self, pick: Pick) -> float:

@@ -19,7 +19,7 @@ from mastodon_posts import status_of
 from shared_data import needed
 
 from socialcrawl.campaign.policies import load_policy
-from socialcrawl.engine.mark_order import find_newest
+from socialcrawl.engine.mark_order import find_newest, is_between
 from socialcrawl.engine.model import Answer, Node, Page, Pick, Reason, Reply, Who, parse_time
 from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
 from socialcrawl.platforms.bluesky import parse
@@ -333,3 +333,17 @@ def test_answers_travel_with_their_marks_and_older_ones_are_read_still(answer):
 
 def test_a_page_hands_its_mark_to_the_answer():
     assert answers.build_answer(Page(mark="5"), {}, {}, {}).mark == "5"
+
+
+@pytest.mark.parametrize(
+    ("mark", "after", "until", "between"),
+    [
+        ("9", "", "10", True),
+        ("10", "9", "10", True),
+        ("10", "10", "11", False),
+        ("11", "", "10", False),
+        ("5", "", "", False),
+    ],
+)
+def test_a_mark_lies_after_one_and_not_after_another(mark, after, until, between):
+    assert is_between(mark, after, until) == between
