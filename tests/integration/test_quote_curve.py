@@ -11,6 +11,9 @@ from verified_campaigns import end_of
 from x_crawls import TOKEN_ENV, TOPIC, crawl, posts, rows
 
 import socialcrawl as sc
+from socialcrawl.campaign.cost_outlook import read_curve
+from socialcrawl.campaign.plan import make_plan
+from socialcrawl.campaign.settings import read as read_file
 from socialcrawl.crawls.collect.reading_records import find_way, read_reading_records
 from socialcrawl.forecast.reading_curve import forecast_relevance
 from socialcrawl.graph.relevance import Topic
@@ -201,3 +204,10 @@ def test_a_way_of_reading_is_what_a_campaign_does(tmp_path, source, way):
     given = {"name": "a", "database": tmp_path / "a.db", "topic": {"keywords": ["sky"]}, "source": source}
     given["budget"] = {"max_money": 1.0}
     assert find_way(sc.campaign.settings.check_settings(given, "test")) == way
+
+
+@pytest.mark.parametrize(("read", "matching"), [("search", 900), ("match", None), ("timeline", None)])
+def test_only_a_count_of_all_the_time_says_how_many_posts_match(compared, tmp_path, read, matching):
+    """X counts the last seven days for the search by which other campaigns find their seeds."""
+    file = write_like(tmp_path, compared[1][read], 20.0)
+    assert read_curve(make_plan(read_file(file)), (900,)).matching == matching
