@@ -188,7 +188,7 @@ def forecast_relevance(
         budgets: dollars, for seeds too.
         matching: how many posts match, where they were counted: a search finds no more.
     """
-    law = None if explain_lack(record) else _make_law(record, matching)
+    law = None if record.is_complete or explain_lack(record) else _make_law(record, matching)
     return [_read_measured(record, budget) or (law and law.forecast(budget)) for budget in budgets]
 
 

@@ -190,3 +190,10 @@ def test_forecasts_end_at_the_budgets_up_to_which_their_coverage_was_measured():
     assert (near is None, far is None) == (False, True)
     (everything,) = forecast_relevance(a_search(np.arange(4_000)), [500.0], matching=6_000)
     assert everything.basis == EVERYTHING
+
+
+def test_a_search_of_all_the_time_that_returned_nothing_finds_nothing():
+    nothing = SearchYield(*(np.empty(0, np.int64) for _ in range(4)))
+    record = ReadingRecord("a", "search", 0.0, np.zeros(64), np.zeros(64), nothing, is_complete=True)
+    assert forecast_relevance(record, [10.0]) == [(0.0, 0.0, 0.0, EVERYTHING)]
+    assert explain_lack(record._replace(is_complete=False)) == "400 more posts"
