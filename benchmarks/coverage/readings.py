@@ -24,7 +24,8 @@ searches for $100, or by matches or timelines for $50, from ten accounts on the 
 spent less is the only thing that the forecast knows. Columns: the dollars that were spent, and those that the forecast
 is for. Intervals are divided by the relevance that was then found, so their width is relative to it. The constants of
 the ranges were chosen on 220 other words of both corpora; with narrower ones for matches and timelines, of 49 to 60
-forecasts in each column, on 20 of these words, 86 to 98 % held."""
+forecasts in each column, on 20 of these words, 86 to 98 % held. Forecasts of matches
+and timelines reached five times as far as a campaign got when this was measured; they reach three times now."""
 RUNS = KEPT = 9
 APART = False
 WORDS, LEAST, SEED, SEEDS = 10, 400, 8, 10

@@ -342,8 +342,7 @@ def _open_store(
         undo.pop_all()
     source = settings.source
     links = plan.terms.links
-    hours = plan.reuse_hours
-    reuse = AnswerReuse(hours, plan.topic.hits, source.keep_original, links)
+    reuse = AnswerReuse(plan.reuse_hours, plan.topic.hits, source.keep_original, links)
     store = SqlStore(
         connection,
         number,

@@ -189,6 +189,11 @@ class RequestPart:
         return cls.AUTHORS <= part < cls.AUTHOR_PROFILES or part >= cls.AUTHOR_OF_ID
 
 
+def find_search(since: str) -> int | None:
+    """Return the number of the search from which a pick with this `since` reads; None: it reads in another way."""
+    return int(since.removeprefix(FOUND_BY)) if since.startswith(FOUND_BY) else None
+
+
 def format_time(at: float) -> str:
     """Return the instant `at` (Unix seconds) as the store writes it: ISO 8601, UTC, microseconds."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

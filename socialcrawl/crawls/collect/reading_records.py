@@ -6,8 +6,8 @@ import numpy as np
 
 from socialcrawl.campaign.sections.access import AUTO, MATCH, SEARCH, TIMELINE
 from socialcrawl.campaign.settings import Settings, load_stored
-from socialcrawl.crawls.base import remember_seeds
-from socialcrawl.crawls.collect.make import make_collect, makes_searches_only, plan_searches
+from socialcrawl.crawls.collect.explain import rebuild_collect
+from socialcrawl.crawls.collect.make import makes_searches_only, plan_searches
 from socialcrawl.crawls.collect.searched_time import measure_searched_time
 from socialcrawl.engine.model import Act, Stop, StopKind
 from socialcrawl.errors import SettingsError
@@ -83,7 +83,7 @@ def _is_exhausted(traces: CampaignTraces, stored: StoredCampaign, settings: Sett
     names = traces.read_seeds(stored.platform, stored.identity["seeds"]["usernames"])
     unnamed = settings.seeds.model_copy(update={"file": None, "usernames": []})  # all have a slot in the identity
     settings = settings.model_copy(update={"seeds": unnamed})
-    crawl = make_collect(settings, remember_seeds(settings, names, traces.read_topics(stored.id)), watched=False)
+    crawl = rebuild_collect(settings, names, traces.read_topics(stored.id))
     crawl.fold(traces.read_history(stored))
     crawl.steps = None
     ahead = crawl.choose(1, 0.0)

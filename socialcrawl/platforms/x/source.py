@@ -53,8 +53,8 @@ BY_ID, BY_NAME, FOLLOWING = "/2/users", "/2/users/by", "/2/users/:id/following"
 TOKEN = {TIMELINE: "pagination_token", MENTIONS: "pagination_token", SEARCH: "next_token", ARCHIVE: "next_token"}
 SNOWFLAKES = Snowflakes(1_288_834_974_657, 22, 30_000_000_000)  # posts from before November 2010 are counted, to 29.7e9
 AUTHORS = {"expansions": "author_id", "user.fields": USER_FIELDS}  # who wrote the posts, which is billed
-MATCHES = (Act.MATCH, Act.SEED)  # acts that match accounts
-VISITS = (*MATCHES, Act.EXPAND, Act.RECRAWL)  # where accounts are matched again
+MATCHED_ONCE = (Act.MATCH, Act.SEED)  # acts that match accounts
+MATCHED_AGAIN = (*MATCHED_ONCE, Act.EXPAND, Act.RECRAWL)  # where accounts are matched again
 TOGETHER, NOBODY = (Act.RESOLVE, Act.PROBE), Who(None, None)
 EARLIEST = 1_142_899_200.0  # 2006-03-21, Unix seconds: the first posts; without it, X searches the last 30 days
 UNSEEN = 120.0  # seconds before an answer, of which a search may not show all posts: X leaves out the last 30
@@ -159,7 +159,7 @@ class XSource:
 
     def _is_matched(self, act: Act) -> bool:
         """Return whether accounts are read by a search for what matches."""
-        return self.matching is not None and act in (VISITS if self.returns else MATCHES)
+        return self.matching is not None and act in (MATCHED_AGAIN if self.returns else MATCHED_ONCE)
 
     def _start_matches(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> list[Conversation]:
         """Return conversations about as many picks as a query can name.

@@ -8,7 +8,7 @@ import orjson
 from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
-from socialcrawl.engine.model import FOUND_BY, MILLS_PER_DOLLAR, Act, ReplyKind
+from socialcrawl.engine.model import MILLS_PER_DOLLAR, Act, ReplyKind, find_search
 from socialcrawl.storage.queries.row_values import join_transaction
 
 DECIDED = """
@@ -76,9 +76,9 @@ def read_paid_decisions(connection: Connection, campaign: int, post_price: int) 
             continue
         old = known.get(node, (0.0, 0))
         known[node] = value, occurrences
-        search = int(since.removeprefix(FOUND_BY)) if since.startswith(FOUND_BY) else -1
+        search = find_search(since)
         gain = 0.0 if node in seeds else value - old[0]
-        columns.append((n, act, node, search, gain, max(0, occurrences - old[1]), 0))
+        columns.append((n, act, node, -1 if search is None else search, gain, max(0, occurrences - old[1]), 0))
     numbers, acts, *others = zip(*columns, strict=True) if columns else ((),) * 7
     account, search_numbers, gains, added, posts_returned = others
     sums = np.concatenate([[0.0], np.cumsum(costs)])

@@ -15,7 +15,6 @@ from sqlalchemy import Connection, exists, func, select, text
 
 from socialcrawl.engine.draws import ARM_NAMES, STEERED, assign_arms
 from socialcrawl.engine.model import (
-    FOUND_BY,
     Act,
     Answer,
     Node,
@@ -24,6 +23,7 @@ from socialcrawl.engine.model import (
     SameAs,
     Unavailable,
     Who,
+    find_search,
     parse_time,
     parse_unavailable,
 )
@@ -116,8 +116,7 @@ class AccountVisit:
     @property
     def search(self) -> int | None:
         """The number of the search from which the account was read; None: it was read in another way."""
-        since = self.since or ""
-        return int(since.removeprefix(FOUND_BY)) if since.startswith(FOUND_BY) else None
+        return find_search(self.since or "")
 
     @property
     def reason(self) -> Unavailable | None:
