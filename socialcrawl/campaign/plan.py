@@ -351,7 +351,7 @@ def _check_source(settings: Settings, platform: Platform, table: Policy, base: s
     where = kind.matches and platform.matches if read == MATCH else kind.searches and (read == AUTO or searched)
     if not where:
         on = {MATCH: "on X ", SEARCH: "on X and Bluesky "}.get(read, "")
-        kinds = 'kind = "collect" or "track"' if read == MATCH else 'kind = "collect"'
+        kinds = 'kind = "collect", "track" or "sample"' if read == MATCH else 'kind = "collect"'
         raise SettingsError(
             f'read = "{read}" under [source] works {on}with {kinds}; this '
             f'campaign has platform = "{settings.source.platform}" and kind = "{settings.kind}": remove read.'

@@ -149,6 +149,7 @@ class CrawlKind(ABC):
         dataset: whether it is about the accounts of an imported dataset, so that nothing is searched for.
         collection: whether the accounts that it read are a collection, of which an audit tells how much it has.
         matches: whether it can read accounts by searches for what matches, where its platform can.
+        matched: how the sentence ends that says that accounts were read by such searches; `{pages}`: of each at most.
         searches: whether it can find accounts by searches for the topic, span of time by span of time.
         returns: whether it reads accounts again, for what is new since a mark.
         sample: whether what it draws is a sample, on which an audit rests.
@@ -168,6 +169,7 @@ class CrawlKind(ABC):
     dataset: ClassVar[bool] = False
     collection: ClassVar[bool] = False
     matches: ClassVar[bool] = False
+    matched: ClassVar[str] = "."
     searches: ClassVar[bool] = False
     returns: ClassVar[bool] = False
     sample: ClassVar[bool] = False

@@ -143,6 +143,8 @@ VISITS = (Act.EXPAND, Act.WALK)
 """The steps that read all posts of an account; others may bring none."""
 FIRST_READS = (Act.EXPAND, Act.MATCH)
 """The steps that read an account of the frontier."""
+WALKS = (Act.WALK, Act.PAGE)
+"""Acts by which a sample reads an account, whose value says whether that is on topic."""
 SEARCHES = (Act.SEARCH, Act.SLICE, Act.LIVE, Act.COUNT)
 """Acts whose node is a query."""
 FINDING = (*SEARCHES, Act.INWARD, Act.HYDRATE)

@@ -10,7 +10,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
-from socialcrawl.engine.model import ON_TOPIC, WIDER, Act, Node, Outcome, Pick, Reply, Request, Who
+from socialcrawl.engine.model import ON_TOPIC, WALKS, WIDER, Act, Node, Outcome, Pick, Reply, Request, Who
 from socialcrawl.engine.protocols import Batch, Conversation, Source
 from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.excluding import write_pattern
@@ -73,8 +73,9 @@ class Predicate:
 class FocusedSource:
     """A source whose walks tell P(u) and where a node lives, and everything else as the source within does.
 
-    The outcome of an act `walk` has as value 1.0 (on the topic), 0.5 (only on the wider topic) or 0.0, also where the
-    node is missing, and as mark its host. A node is judged by what it was called when it was picked.
+    The outcome of an act `walk`, or `page` after it, has as value 1.0 (on the topic), 0.5 (only on the wider topic) or
+    0.0, also where the node is missing, and as mark its host. A node is judged by what it was called when it was
+    picked.
 
     Args:
         source: the platform.
@@ -91,7 +92,7 @@ class FocusedSource:
 
     def start_conversations(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """See `protocols.Source.start_conversations`."""
-        walks = {pick.n: pick for pick in batch if pick.act == Act.WALK}
+        walks = {pick.n: pick for pick in batch if pick.act in WALKS}
         talks = self.source.start_conversations(batch, accounts)
         return [self._judge_walks(conversation, walks, accounts) for conversation in talks] if walks else talks
 

@@ -174,12 +174,7 @@ def _describe_choice(facts: CollectionFacts, found: Summary) -> Iterator[str]:
         )
     if source.get("read") == "match":
         how = "Accounts were read by searches for those of their posts that match, which return no reposts"
-        most = pluralize(source["pages_per_user"], "page")
-        yield (
-            f"{how}; their other posts only on further pages ({most} of each account at most)."
-            if facts.kind == DEFAULT.name
-            else f"{how}, again and again, from where the last visit ended."
-        )
+        yield f"{how}{find_kind(facts.kind).matched.format(pages=pluralize(source['pages_per_user'], 'page'))}"
         if found.recall is not None and found.recall.posts:
             yield found.recall.sentence
     elif not found.on_topic.captured and not _searches_only(facts) and (pages := source.get("pages_per_user")):

@@ -12,6 +12,7 @@ from socialcrawl.campaign.plan import make_topic
 from socialcrawl.engine.model import (
     FINDING,
     ON_TOPIC,
+    WALKS,
     WIDER,
     Act,
     Node,
@@ -211,7 +212,7 @@ class OutcomeCheck:
 
     def _find_names(self, picks: Sequence[Any]) -> Mapping[int, Who]:
         """Return what those are called whom a walk read, as that may tell who is on topic."""
-        walks = [row.node for row in picks if row.act == Act.WALK]
+        walks = [row.node for row in picks if row.act in WALKS]
         return called(self.connection, walks) if walks and self._judges else {}
 
     def _check_pick(
@@ -246,7 +247,7 @@ class OutcomeCheck:
 
     def _compute_value(self, row: Any, hits: int, named: Mapping[int, Who]) -> tuple[float, str | None]:
         """Return the value of who was read, and why it may have been another."""
-        if row.act != Act.WALK or self._judges is None:
+        if row.act not in WALKS or self._judges is None:
             return compute_worth(hits), None
         whose, broad = self._judges
         who = named.get(row.node, NOBODY)

@@ -165,7 +165,7 @@ def test_reports_and_quotes_say_what_such_a_campaign_costs(visited, tmp_path):
     [
         ("auto", "x", 'works with kind = "collect"'),
         ("search", "x", 'works on X and Bluesky with kind = "collect"'),
-        ("match", "bluesky", 'works on X with kind = "collect" or "track"'),
+        ("match", "bluesky", 'works on X with kind = "collect", "track" or "sample"'),
     ],
 )
 def test_ways_of_reading_that_do_not_track_are_refused(tmp_path, read, platform, words):

@@ -94,9 +94,9 @@ class SourceSection(Section):
     )
     read: Reading = Field(
         default="timeline",
-        description="how accounts are read (kind collect; track: timeline or match). timeline: by their timelines; "
-        "search (X, Bluesky): by searches for the topic; match (X): by searches of named accounts; auto: by what finds "
-        "most for its cost",
+        description="how accounts are read (kind collect; track and sample: timeline or match). timeline: by their "
+        "timelines; search (X, Bluesky): by searches for the topic; match (X): by searches of named accounts; "
+        "auto: by what finds most for its cost",
     )
     archive: bool = Field(
         default=True,

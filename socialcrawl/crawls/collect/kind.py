@@ -45,6 +45,7 @@ class CollectKind(CrawlKind):
     focus = "focused crawl first reads the accounts that its estimator expects to post most about the topic,"
     collection = True
     matches = searches = True
+    matched = "; their other posts only on further pages ({pages} of each account at most)."
 
     def make_crawl(self, settings: Settings, seeds: Seeds, width: Width = one_each, mark: Mark = no_mark) -> Collect:
         """See `CrawlKind.make_crawl`."""

@@ -10,6 +10,7 @@ are keyed by its own number, so that all comes out the same whether the history 
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate
 
 import numpy as np
@@ -62,6 +63,9 @@ class KnownCounts:
 class Sample:
     """A crawl of walks with a budget of `steps` nodes to read; `width(act)` says how many picks one request can answer.
 
+    With `matches`, nodes are judged by a search for those of their posts that match, and only those on topic are read:
+    no walk with focus "hard" asks for the neighbours of others.
+
     Attributes:
         picks: all decisions so far, the next pick's n; `taken`: nodes read or not found, what the budget counts.
         relevance: how many of the nodes read are on topic; `seed_relevance`, `imported`: 0, starts are steps too.
@@ -73,9 +77,16 @@ class Sample:
     """
 
     def __init__(
-        self, seeds: Seeds, rules: WalkRules, steps: int | None, width: Callable[[Act], int] = lambda _: 1
+        self,
+        seeds: Seeds,
+        rules: WalkRules,
+        steps: int | None,
+        width: Callable[[Act], int] = lambda _: 1,
+        *,
+        matches: bool = False,
     ) -> None:
-        self.seeds, self.rules, self.steps, self.width = seeds, rules, steps, width
+        self.seeds, self.rules, self.steps, self.width, self.matches = seeds, rules, steps, width, matches
+        self._outward = Act.PAGE if matches else Act.WALK  # the act that tells whom a node links to
         self.walks = Walks(rules)
         self.graph = KnownCounts(self)
         self.picks = self.taken = self.imported = 0
@@ -87,7 +98,7 @@ class Sample:
         self.resting: dict[Node, int] = {}
         self.missing: dict[Node, str] = {}
         self._waiting: dict[Node, dict[int, None]] = {}  # node -> the walks that wait for it
-        self._half: dict[Node, dict[str, Outcome]] = {}  # read, but not asked who links there, or the other way round
+        self._half: dict[Node, dict[str, Outcome]] = {}  # by act, what is known of nodes whose lists need more
         self._new: dict[Node, tuple[Outcome, Outcome]] = {}  # read, and who links there: lists are about to be fixed
         self._settled: list[Node] = []
 
@@ -142,8 +153,6 @@ class Sample:
             if len(nodes) == most:
                 break
         nodes = nodes or late[:most]
-        if not self.rules.inward:
-            return tuple(Pick(n, node, Act.WALK) for n, node in enumerate(nodes, self.picks))
         asked = [(node, act) for node in nodes for act in self._list_acts(node)]
         return tuple(Pick(self.picks + i, node, act) for i, (node, act) in enumerate(asked))
 
@@ -159,7 +168,12 @@ class Sample:
         yield from dict.fromkeys(node for _, number in order for node in self.needs[number])
 
     def _list_acts(self, node: Node) -> Sequence[Act]:
-        return [act for act in (Act.WALK, Act.INWARD) if act not in self._half.get(node, ())]
+        """Return the acts that a node's list still needs: nodes that are matched are judged before they are read."""
+        known = self._half.get(node, ())
+        if self.matches and Act.WALK not in known:
+            return (Act.WALK,)
+        acts = (self._outward, Act.INWARD) if self.rules.inward else (self._outward,)
+        return [act for act in acts if act not in known]
 
     # -- Learning
 
@@ -174,35 +188,33 @@ class Sample:
             self.relevance += float(outcome.value >= ON_TOPIC)
         if pick.node in self._new or self._was_asked(pick.node):  # its list is fixed, or it is known to have none
             return
-        if outcome.missing is None and not self.rules.inward:
-            self._read(pick.node, outcome, EMPTY)
-            return
         if outcome.missing is None:
-            self._half.setdefault(pick.node, {})[pick.act] = outcome
+            self._note(pick, outcome)
         elif outcome.missing == Reason.TEMPORARY and self._fail(pick):
             return
         elif pick.act == Act.INWARD:  # that nobody can be asked is no reason not to go there
-            self._half.setdefault(pick.node, {})[Act.INWARD] = EMPTY
+            self._note(pick, EMPTY)
         else:
             self._lose(pick.node, outcome.missing)
-            return
-        self._complete(pick.node)
 
     def _was_asked(self, node: Node) -> bool:
         return self.walks.lists.place(node) != UNREAD
 
-    def _complete(self, node: Node) -> None:
-        """Note a node as read when all is known that its list is made of."""
-        half = self._half[node]
-        there = next((outcome for act, outcome in half.items() if act != Act.INWARD), None)
-        if there is not None and Act.INWARD in half:
-            del self._half[node]
-            self._read(node, there, half[Act.INWARD])
+    def _note(self, pick: Pick, outcome: Outcome) -> None:
+        """Note what is known of a node; it is read when all is known that its list is made of."""
+        node, half = pick.node, self._half.setdefault(pick.node, {})
+        half[pick.act] = outcome
+        judged = half.get(Act.WALK)
+        if judged is not None and self.matches and judged.value < ON_TOPIC:
+            self._read(node, judged, EMPTY)
+        elif judged is not None and not self._list_acts(node):
+            there = replace(judged, targets=half[self._outward].targets)
+            self._read(node, there, half.get(Act.INWARD, EMPTY))
 
     def _read(self, node: Node, there: Outcome, inward: Outcome) -> None:
         """Note a node as read; a seed is a start."""
-        if self.resting:
-            self.resting.pop(node, None)
+        self.resting.pop(node, None)
+        self._half.pop(node, None)
         self._new[node] = there, inward
         self._settled.append(node)
         if len(self.starts) < self.rules.walkers and node in self.seeds.ready:

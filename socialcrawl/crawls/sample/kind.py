@@ -4,7 +4,17 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from socialcrawl.campaign.settings import Settings
-from socialcrawl.crawls.base import CrawlKind, Mark, Progress, ReportRequest, Snapshot, Width, no_mark, one_each
+from socialcrawl.crawls.base import (
+    CrawlKind,
+    Mark,
+    Progress,
+    ReportRequest,
+    Snapshot,
+    Width,
+    describe_open_end,
+    no_mark,
+    one_each,
+)
 from socialcrawl.crawls.facts import SAMPLE
 from socialcrawl.crawls.sample.crawl import Sample
 from socialcrawl.crawls.sample.make import make_predicate, make_sample, make_wider_predicate
@@ -40,7 +50,8 @@ the walks have mixed; if these have parts without links between them, of the lar
 statistics have to weight them (table `sampled`, `socialcrawl audit`)."""
     features = COLUMNS
     private = ("tree", "labels", "patterns", "expressions", *WIDER_JUDGES)
-    sample = True
+    sample = matches = True
+    matched = ". Of those on topic, a page of the newest posts was read too."
 
     def make_crawl(self, settings: Settings, seeds: Seeds, width: Width = one_each, mark: Mark = no_mark) -> Sample:
         """See `CrawlKind.make_crawl`."""
@@ -50,6 +61,13 @@ statistics have to weight them (table `sampled`, `socialcrawl audit`)."""
     def check(self, settings: Settings) -> None:
         """See `CrawlKind.check`."""
         self.predicates(settings)
+        sample = settings.sample
+        if settings.source.pages_after_match is None or (sample.focus == "hard" and sample.counts and not sample.tree):
+            return
+        raise SettingsError(
+            'read = "match" under [source] judges accounts by a search for the keywords, and reads those on topic '
+            'only: under [sample] write focus = "hard" and least = 1 or more, and no tree; or remove read.'
+        )
 
     def describe(self, settings: Settings) -> str:
         """See `CrawlKind.describe`."""
@@ -61,7 +79,12 @@ statistics have to weight them (table `sampled`, `socialcrawl audit`)."""
     def count(self, settings: Settings, platform: Platform) -> Mapping[str, Any]:
         """See `CrawlKind.count`."""
         del platform
-        return {"inward": settings.sample.inward}
+        usual = {"inward": settings.sample.inward}
+        return usual if settings.source.pages_after_match is None else usual | {"matches": True, "pages_per_user": 1}
+
+    def limit_quote(self, settings: Settings) -> str:
+        """See `CrawlKind.limit_quote`."""
+        return "" if settings.source.pages_after_match is None else describe_open_end(settings.source.read)
 
     def needs_topic(self, settings: Settings) -> bool:
         """See `CrawlKind.needs_topic`."""

@@ -26,7 +26,8 @@ def make_sample(settings: Settings, seeds: Seeds, width: Width = one_each) -> Sa
         "seed": settings.seed,
     }
     rules = WalkRules(**{**shared, **resolved})
-    return Sample(seeds, rules, settings.crawl.steps, width)
+    matches = settings.source.pages_after_match is not None
+    return Sample(seeds, rules, settings.crawl.steps, width, matches=matches)
 
 
 def make_predicate(settings: Settings) -> Predicate:

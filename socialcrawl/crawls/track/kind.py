@@ -48,6 +48,7 @@ crawl that tracks accounts prefers those that are most important by the links se
 new posts, some more often than others,"""
     features = COLUMNS
     collection = matches = returns = True
+    matched = ", again and again, from where the last visit ended."
 
     def make_crawl(self, settings: Settings, seeds: Seeds, width: Width = one_each, mark: Mark = no_mark) -> Track:
         """See `CrawlKind.make_crawl`."""

@@ -20,7 +20,7 @@ from socialcrawl.storage.schema.tables import account, link, mention, outcome, p
 CHUNK = 1_000  # picks at a time
 OUTCOME = ("value", "occurrences", "posts", "the_campaign", "the_n")
 WHICH = (outcome.c.campaign == bindparam("the_campaign"), outcome.c.n == bindparam("the_n"))
-JUDGED = (Act.WALK, Act.PROBE)  # acts whose value is a judgement, which stands as it was made
+JUDGED = (Act.WALK, Act.PROBE)  # acts whose value is a judgement, which stands as it was made; samples: also pages
 READ = (Act.SEED, Act.EXPAND, Act.RECRAWL)  # acts whose mark is that of a post
 ONCE = "-"  # a mark that says that there was one
 LINK = ("the_campaign", "the_n", "the_position")
@@ -44,6 +44,8 @@ class DerivedRows:
         self.connection, self.gone, self.read = connection, gone, read
         self.linked = read_link_weighers(connection)
         self.changed: set[int] = set()
+        walked = select(pick.c.campaign).where(pick.c.act == Act.WALK).distinct()
+        self._samples = set(connection.execute(walked).scalars())
         self.outcomes = self.links = 0
         values: dict[str, Any] = {name: bindparam(name) for name in OUTCOME[:3]}
         self._outcome = Statement(connection, update(outcome).where(*WHICH).values(values), OUTCOME)
@@ -146,7 +148,8 @@ class DerivedRows:
                 continue
             valued = row.missing is None and row.act not in FINDING
             count = read.left.hits if valued else 0
-            value = row.value if row.act in JUDGED else compute_worth(count)
+            is_judged = row.act in JUDGED or (row.act == Act.PAGE and campaign in self._samples)
+            value = row.value if is_judged else compute_worth(count)
             outcomes.append((value, count, read.left.posts, campaign, row.n))
             if valued:
                 of_links[row.n] = read
