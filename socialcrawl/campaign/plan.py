@@ -118,6 +118,9 @@ class Plan:
         Where accounts are matched again, the mark of a visit says up to when was searched: an older answer has no posts
         from then on.
         """
+        slices = self.kind.plan_slices(self.settings)
+        if slices is not None and not slices.reuses:
+            return 0.0
         matched_again = self.kind.returns and self.settings.source.pages_after_match is not None
         return 0.0 if matched_again or not self.kind.reuses else self.settings.source.reuse_hours
 
@@ -350,7 +353,7 @@ def _check_source(settings: Settings, platform: Platform, table: Policy, base: s
     kind = kind_of(settings)
     where = kind.matches and platform.matches if read == MATCH else kind.searches and (read == AUTO or searched)
     if not where:
-        on = {MATCH: "on X ", SEARCH: "on X and Bluesky "}.get(read, "")
+        on = {MATCH: "on X ", SEARCH: "on X, Bluesky and Mastodon "}.get(read, "")
         kinds = 'kind = "collect", "track" or "sample"' if read == MATCH else 'kind = "collect"'
         raise SettingsError(
             f'read = "{read}" under [source] works {on}with {kinds}; this '

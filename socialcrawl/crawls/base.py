@@ -50,7 +50,7 @@ def list_minutes(at: float, *, is_timed: bool) -> Iterator[float]:
 
 def describe_open_end(read: str) -> str:
     """Return that nothing but the budget ends a campaign that reads accounts so, as a sentence."""
-    return f'With read = "{read}", only the budget bounds what is found: each post that matches is paid for.'
+    return f'With read = "{read}", only the budget bounds what is found and spent.'
 
 
 class AccountCounts(Protocol):

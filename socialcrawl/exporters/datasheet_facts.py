@@ -39,7 +39,8 @@ TOLD = {
         "keep_answers",
     ),
 }
-UNTOLD = {"archive": True, "search": "v1"}  # keys of the section source with their defaults, which are not told
+# Keys of the section source with their defaults, which are not told.
+UNTOLD = {"archive": True, "search": "v1", "full_text": False}
 ALWAYS = ("keywords", "patterns")  # told also where there are none
 NO_ID = "(no id known)"
 

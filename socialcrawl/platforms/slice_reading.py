@@ -10,6 +10,7 @@ from socialcrawl.engine.time_spans import find_next_second, parse_span
 from socialcrawl.platforms.node_reading import Reading
 
 V1, V2 = "v1", "v2"
+CAPTURE, SOURCE = "capture", "source"  # sections of a campaign file
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class SlicePlan:
         replace_rules: whether rules of a stream that others made are deleted, where a stream has rules.
         back: how long before its end the whole span begins at most, in seconds, as searches find nothing older.
         page: posts of a page at most; 0: as many as the platform returns.
+        reuses: whether answers that the database has count: they do not say whether a search works now.
+        section: of the campaign file that says so, for messages: capture | source.
     """
 
     pages: int = 20
@@ -43,6 +46,8 @@ class SlicePlan:
     replace_rules: bool = False
     back: float = inf
     page: int = 0
+    reuses: bool = True
+    section: str = CAPTURE
 
 
 BY_DEFAULT = SlicePlan()

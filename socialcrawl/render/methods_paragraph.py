@@ -169,8 +169,8 @@ def _describe_choice(facts: CollectionFacts, found: Summary) -> Iterator[str]:
         )
     if facts.searched is not None:
         yield (
-            f"The topic was searched from {facts.searched.sentence}. The authors were read from these posts, among "
-            "which X's searches return no reposts."
+            f"The topic was searched from {facts.searched.sentence}. The authors were read from these posts; searches "
+            "return no reposts."
         )
     if source.get("read") == "match":
         how = "Accounts were read by searches for those of their posts that match, which return no reposts"

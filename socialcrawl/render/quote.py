@@ -183,7 +183,9 @@ def _list_sentences(plan: Plan, found: Quote) -> Iterator[str]:
         for_tests, for_seeds = pluralize(done.steps, "test"), pluralize(done.seeds, "seed")
         slices = pluralize(done.steps, "slice") if plan.queries else pluralize(done.steps, "group of ids", ID_GROUPS)
         what = (
-            slices
+            pluralize(done.steps, "account")
+            if plan.shape.captures and plan.kind.reads_found(settings)
+            else slices
             if plan.shape.captures
             else for_tests
             if plan.shape.tests

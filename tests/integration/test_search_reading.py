@@ -265,17 +265,13 @@ def test_explain_names_the_search_that_found_an_account(crawled):
         (
             "search",
             {
-                "source": {
-                    "platform": "mastodon",
-                    "policy": None,
-                    "token_env": None,
-                    "base_url": "https://m.example",
-                    "contact": "mailto:a@b.example",
-                }
+                "seeds": {"usernames": ["https://a.example/"], "search": False},
+                "source": {"platform": "web", "policy": None, "token_env": None, "contact": "mailto:a@b.example"},
             },
             "works on X",
         ),
         ("search", {"source": {"search": "v2"}}, "another platform than X"),
+        ("search", {"source": {"full_text": True}}, "another platform than X"),
         (
             "auto",
             {"source": {"platform": "bluesky", "policy": None, "token_env": None, "archive": False}},

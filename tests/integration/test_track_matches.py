@@ -164,7 +164,7 @@ def test_reports_and_quotes_say_what_such_a_campaign_costs(visited, tmp_path):
     ("read", "platform", "words"),
     [
         ("auto", "x", 'works with kind = "collect"'),
-        ("search", "x", 'works on X and Bluesky with kind = "collect"'),
+        ("search", "x", 'works on X, Bluesky and Mastodon with kind = "collect"'),
         ("match", "bluesky", 'works on X with kind = "collect", "track" or "sample"'),
     ],
 )

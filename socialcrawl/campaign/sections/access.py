@@ -53,7 +53,7 @@ READINGS: tuple[Reading, ...] = get_args(Reading)
 """The ways of reading accounts."""
 SEARCHING: tuple[Reading, ...] = ("search", "auto")
 """The ways that search the topic span by span, where the platform can."""
-READING_KEYS = ("read", "archive", "search")
+READING_KEYS = ("read", "archive", "search", "full_text")
 """The keys that say how accounts are read; what a campaign has read rests on them."""
 MOST_PAGES = 32  # of a timeline: X hands out 3,200 posts
 
@@ -95,8 +95,8 @@ class SourceSection(Section):
     read: Reading = Field(
         default="timeline",
         description="how accounts are read (kind collect; track and sample: timeline or match). timeline: by their "
-        "timelines; search (X, Bluesky): by searches for the topic; match (X): by searches of named accounts; "
-        "auto: by what finds most for its cost",
+        "timelines; search (X, Bluesky, Mastodon): by searches for the topic; match (X): by searches of named "
+        "accounts; auto: by what finds most for its cost",
     )
     archive: bool = Field(
         default=True,
@@ -105,6 +105,10 @@ class SourceSection(Section):
     search: Literal["v1", "v2"] = Field(
         default="v1",
         description="Bluesky, read: v1, searchPosts, which every server has; v2, searchPostsV2, where it is enabled",
+    )
+    full_text: bool = Field(
+        default=False,
+        description="Mastodon, read: with a token of your instance, search texts for keywords that are no #hashtags",
     )
     pages_per_user: Annotated[int, Field(ge=1, le=MOST_PAGES)] = Field(
         default=1, description='pages of 100 posts of a timeline (default with read = "match": 32)'

@@ -62,6 +62,7 @@ class CollectKind(CrawlKind):
         plan = self.plan_slices(settings)
         if plan is None:
             return super().list_queries(settings, platform, topic)
+        platform.check_slices(settings, plan)
         return platform.list_slice_queries(settings, topic, plan)
 
     def plan_slices(self, settings: Settings) -> SlicePlan | None:

@@ -84,9 +84,9 @@ OTHER_IDS = (
 )
 SILENT = (
     "this instance finds no posts, whatever is searched: its full-text search is off or in trouble, which it does not "
-    "say. Try later, or begin a new campaign without full_text under [capture]"
+    "say. Try later, or begin a new campaign without full_text"
 )
-UNHEEDED = "this instance searches without regard to before: and after:, so that full_text under [capture] is of no use"
+UNHEEDED = "this instance searches without regard to before: and after:, so that full_text is of no use"
 TURNED_OFF = "this instance has turned its hashtag timelines off: set base_url to another instance"
 
 

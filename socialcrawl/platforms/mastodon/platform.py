@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from socialcrawl.campaign.sections.access import AUTO, SEARCHING
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.engine.model import Credential, Request, format_time
 from socialcrawl.engine.protocols import Source
@@ -35,7 +36,7 @@ from socialcrawl.platforms.mastodon.source import (
     parse_post_id,
 )
 from socialcrawl.platforms.post_checks import StoredPostLookUp
-from socialcrawl.platforms.slice_reading import BY_DEFAULT, SlicePlan
+from socialcrawl.platforms.slice_reading import BY_DEFAULT, SOURCE, SlicePlan
 from socialcrawl.system.loopback import is_loopback
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ ONLY = "main"
 USUAL = "https://mastodon.social"
 PAGE = re.compile(r"(?:https?://)?([^/?#@\s]+)/(?:@|users/)([^/?#\s]+)/?(?:[?#]\S*)?", re.IGNORECASE)
 TIMED = 1_508_284_800.0  # 2017-10-18, Unix seconds: the release of 2.0, since which ids tell their time
+PAGES = 5  # of a span that is searched, before its rest is cut into new spans
 ALL = ["*"]  # the instances that are asked about the accounts of an old dataset: their own
 
 
@@ -65,6 +67,7 @@ class MastodonPlatform(Platform):
         probe=LOOK_UP,
         stream=STREAM,
     )
+    reading_keys = ("full_text",)
     advice = (
         "keywords are looked for as hashtags: use words that people tag with, name seeds (usernames = [...]), or a "
         "token of your instance (token_env), which opens full search"
@@ -117,30 +120,41 @@ class MastodonPlatform(Platform):
             )
         if slices.full_text and not settings.source.variable:
             raise SettingsError(
-                "[capture] full_text = true takes a token of your instance, whose search shows posts to its own people "
-                "only: set token_env under [source] to a token with the scope read, or remove full_text."
+                f"[{slices.section}] full_text = true takes a token of your instance, whose search shows posts to its "
+                "own people only: set token_env under [source] to a token with the scope read, or remove full_text."
             )
-        if slices.begin is not None and slices.begin < TIMED:
+        begin, end = settings.topic.span
+        if any(at is not None and at < TIMED for at in (slices.begin, begin, end and end - 1)):
             raise SettingsError(
                 f"Mastodon's ids tell when posts were written since {format_time(TIMED)[:10]} only: set from under "
-                "[capture] to that day or later."
+                f"[{'topic' if slices.section == SOURCE else slices.section}] to that day or later, and until after it."
             )
+
+    def plan_searches(self, settings: Settings) -> SlicePlan | None:
+        """See `Platform.plan_searches`: few posts have hashtags, so "auto" searches only if texts are searched.
+
+        An answer that the database has does not say whether the search works now (see `full_text`).
+        """
+        source = settings.source
+        if source.read == AUTO and not source.full_text:
+            return None
+        return SlicePlan(pages=PAGES, begin=TIMED, full_text=source.full_text, reuses=False, section=SOURCE)
 
     def list_slice_queries(self, settings: Settings, topic: Topic, slices: SlicePlan) -> list[str]:
         """See `Platform.list_slice_queries`: a hashtag timeline for each keyword that is a hashtag or can be one.
 
         With `full_text` only what is written as a hashtag is one, and the other keywords are searched.
         """
-        del settings
         words = [" ".join(word.rstrip("*").split()) for word in topic.keywords]
         if slices.full_text:
             return list_text_queries(words)
         tags = {fold(tag): tag for word in words if (tag := find_captured(word))}
         if not tags:
+            reading = 'read = "search"' if slices.section == SOURCE else 'kind = "capture"'
             raise SettingsError(
-                'On Mastodon kind = "capture" reads hashtag timelines, and no keyword is a hashtag: write keywords as '
-                '"#tag" under [topic]; or set full_text = true under [capture], with a token of your instance, to '
-                "search what authors let be searched."
+                f"On Mastodon {reading} reads hashtag timelines, and no keyword is a hashtag: write keywords as "
+                f'"#tag" under [topic]; or set full_text = true under [{slices.section}], with a token of your '
+                "instance, to search what authors let be searched."
             )
         return list(tags.values())
 
@@ -153,7 +167,7 @@ class MastodonPlatform(Platform):
             elif not keyword.startswith("#"):
                 yield (
                     f"[topic] keywords: {keyword!r} is read as the hashtag {tag}, so posts without that sign are not "
-                    "found; with full_text = true under [capture] and a token, texts are searched instead"
+                    f"found; with full_text = true under [{slices.section}] and a token, texts are searched instead"
                 )
 
     def get_slice_endpoint(self, slices: SlicePlan) -> str:
@@ -175,6 +189,11 @@ class MastodonPlatform(Platform):
         source = settings.source
         if source.tokens:
             raise SettingsError("[source] tokens are X's: on Mastodon name one variable, token_env.")
+        if source.full_text and source.read not in SEARCHING:
+            raise SettingsError(
+                'full_text = true under [source] is for read = "search" or "auto", and a capture has its own key under '
+                "[capture]: remove it, or set read."
+            )
         if settings.seeds.lists:
             raise SettingsError("[seeds] lists are Bluesky's: on Mastodon name usernames.")
         if source.identifier:

@@ -183,7 +183,7 @@ class MastodonWire:
         if sense.missing == NO_INSTANCE and path in (LOOK_UP, STATUSES):
             return replace(bare, rows=Page(), cursor=NO_INSTANCE)
         if sense.kind == ReplyKind.INVALID and path == SEARCH and "span" in request.params:
-            return replace(bare, why=f"{why}: full_text under [capture] needs Mastodon 4.3.2 or later")
+            return replace(bare, why=f"{why}: full_text needs Mastodon 4.3.2 or later")
         if sense.kind == ReplyKind.MISSING and "span" in request.params:  # another slice is not shown either
             return replace(bare, kind=ReplyKind.INVALID)
         if sense.kind == ReplyKind.MISSING:
