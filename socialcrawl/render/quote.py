@@ -12,7 +12,14 @@ from socialcrawl.engine.model import MILLS_PER_DOLLAR, format_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.forecast.expected import ASSUMED, CAP, COUNTED, ID_GROUPS, SAID, STORED, TOKENS, ReachedBudget
 from socialcrawl.forecast.quote import Quote, QuoteLine
-from socialcrawl.forecast.shape import Amount, count_segments, count_windows, find_page_size, find_remaining
+from socialcrawl.forecast.shape import (
+    Amount,
+    CampaignProgress,
+    count_segments,
+    count_windows,
+    find_page_size,
+    find_remaining,
+)
 from socialcrawl.forecast.spread import ENOUGH, FEW
 from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.render.console import Text
@@ -168,6 +175,17 @@ def _make_cells(amount: Amount, opened: float | None) -> list[str]:
     ]
 
 
+def _name_spent(plan: Plan, done: CampaignProgress) -> str:
+    """Return what was read so far."""
+    if plan.shape.captures and plan.kind.reads_found(plan.settings):
+        return pluralize(done.steps, "account")
+    if plan.shape.captures:
+        return pluralize(done.steps, "slice") if plan.queries else pluralize(done.steps, "group of ids", ID_GROUPS)
+    if plan.shape.tests:
+        return pluralize(done.steps, "test")
+    return f"{pluralize(done.seeds, 'seed')} and {pluralize(done.steps, 'step')}"
+
+
 def _list_sentences(plan: Plan, found: Quote) -> Iterator[str]:
     """Yield what the tables do not say."""
     done, settings = found.done, plan.settings
@@ -180,19 +198,8 @@ def _list_sentences(plan: Plan, found: Quote) -> Iterator[str]:
     if not found.lines:
         yield _explain_nothing(plan, found)
     if done.requests:
-        for_tests, for_seeds = pluralize(done.steps, "test"), pluralize(done.seeds, "seed")
-        slices = pluralize(done.steps, "slice") if plan.queries else pluralize(done.steps, "group of ids", ID_GROUPS)
-        what = (
-            pluralize(done.steps, "account")
-            if plan.shape.captures and plan.kind.reads_found(settings)
-            else slices
-            if plan.shape.captures
-            else for_tests
-            if plan.shape.tests
-            else f"{for_seeds} and {pluralize(done.steps, 'step')}"
-        )
         spent = f"{pluralize(done.requests, 'request')}, {pluralize(done.posts, 'post')}, {format_dollars(done.money)}"
-        yield f"Spent so far: {spent}, for {what}."
+        yield f"Spent so far: {spent}, for {_name_spent(plan, done)}."
     if found.allowed is not None:
         lasting = format_span(plan.caps.seconds or 0.0)
         yield f"In the campaign's {lasting}, rate limits allow {pluralize(found.allowed, 'timeline')}."
