@@ -44,8 +44,8 @@ from socialcrawl.engine.protocols import Batch
 from socialcrawl.graph.graph import CrawlGraph
 
 OUT_OF_REACH = (
-    "the time of the topic ended before what searches reach back to: remove archive = false under [source], or until "
-    "under [topic], in a new campaign"
+    "the time of the topic ends before all posts that searches find: in a new campaign, set until under [topic] to a "
+    "later day, or remove archive = false under [source]"
 )
 
 

@@ -79,6 +79,8 @@ class SliceQueue:
         if self.until is not None:
             return [(one.query, one.text) for one in nsmallest(size, self._pending.values(), key=self._order)]
         until = self.rules.find_end(now)
+        if self.rules.end is not None and self.rules.end <= self.rules.begin:
+            return []
         if until <= self.rules.begin:
             return Wait(self.rules.begin + LAG + ROUNDING, "the span of time of the topic has not begun")
         if until <= now - self.back:

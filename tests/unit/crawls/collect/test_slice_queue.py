@@ -91,3 +91,12 @@ def test_steps_end_it_between_two_authors_of_the_same_search():
         crawl.absorb(choice, [draw_outcome(pick, rng) for pick in choice])
     assert crawl.taken == 4
     assert "limit of 4 steps" in choice.why
+
+
+def test_a_time_that_ends_before_the_first_post_stops_with_what_to_do():
+    slices = SliceQueue(CaptureRules(10 * HOUR, 9 * HOUR), [Node(-1)], 0, inf, alone=True)
+    estimator = make_estimator("bfs", seed=0)
+    crawl = Collect(Seeds([], [], known=True), estimator, None, pages=2, slices=slices)
+    choice = crawl.choose(1, NOW)
+    assert isinstance(choice, Stop)
+    assert "set until under [topic] to a later day" in choice.why
