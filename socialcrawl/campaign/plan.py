@@ -162,6 +162,7 @@ class Plan:
             activity=activity,
             slices=slices,
             returns=kind.returns,
+            samples=kind.sample,
         )
 
     @property

@@ -21,7 +21,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails
 
 from socialcrawl.campaign import pasted_secrets
-from socialcrawl.campaign.sections.access import READING_KEYS, LimitsSection, SourceSection
+from socialcrawl.campaign.sections.access import MATCH, MOST_PAGES, READING_KEYS, LimitsSection, SourceSection
 from socialcrawl.campaign.sections.operation import ComplianceSection, NotifySection, ScheduleSection
 from socialcrawl.campaign.sections.topic import AccountsSection, BudgetSection, CrawlSection, SeedsSection, TopicSection
 from socialcrawl.campaign.sections.values import Section
@@ -114,6 +114,7 @@ class Settings(Section):
             facts = find_kind_facts(own)
         except SettingsError:  # which the field says
             return read(given)
+        given = _complete_pages(given, facts)
         for kind, other in BUILT_IN.items():
             if kind != own and other.section is not None and isinstance(given.get(kind), dict):
                 raise ValueError(f'[{kind}] belongs to kind = "{kind}": write that above [topic], or remove [{kind}]')
@@ -270,6 +271,14 @@ def load_stored(given: dict[str, Any], origin: str) -> Settings:
     if named := (seeds := kept.get("seeds") or {}).get("usernames"):
         kept["seeds"] = {**seeds, "usernames": [name for name in named if isinstance(name, str)]}
     return _validate(kept, origin)
+
+
+def _complete_pages(given: dict[str, Any], facts: KindFacts) -> dict[str, Any]:
+    """Return the settings given, with all pages of timelines where accounts that were matched are read further."""
+    source = given.get("source")
+    if not facts.reads_further or not isinstance(source, dict) or source.get("read") != MATCH:
+        return given
+    return given | {"source": {"pages_per_user": MOST_PAGES, **source}}
 
 
 def check_settings(given: dict[str, Any], origin: str, file: Path | None = None) -> Settings:

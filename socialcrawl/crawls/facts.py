@@ -29,6 +29,7 @@ class KindFacts:
         unused: dotted keys of sections that all kinds have, without effect in this kind: templates leave them out.
         follows_captures: whether it begins with the authors of a capture, where [seeds] capture names one.
         fixed: sections and dotted keys that cannot change after the campaign began, because outcomes depend on them.
+        reads_further: whether timelines of accounts that were matched are read on, page after page.
     """
 
     name: str
@@ -43,6 +44,7 @@ class KindFacts:
     fixed: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
     follows_captures: bool = False
+    reads_further: bool = False
 
 
 COLLECT = KindFacts(
@@ -54,6 +56,7 @@ COLLECT = KindFacts(
         "estimator_options", "strategy_options", "shadows",
     ),
     follows_captures=True,
+    reads_further=True,
 )  # fmt: skip
 TRACK = KindFacts(
     "track",

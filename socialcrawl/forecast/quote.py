@@ -190,7 +190,7 @@ def bound_requests(
         (roles.by_id, count_look_ups(shape, rest.ids + either), rest.ids + either, 0.0),
         (roles.timeline, twice * multiply(accounts, shape.pages_per_user), 0.0, 0.0),
         (roles.inward if shape.inward else "", twice * steps, 0.0, 0.0),
-        (roles.match if shape.matches else "", inf, 0.0, 0.0),
+        (roles.match if shape.matches and accounts else "", inf, 0.0, 0.0),
         *((name, requests, 0.0, 0.0) for name, requests in find_counts_ahead(shape, done).items()),
         (roles.posts, twice * groups, 0.0, 0.0),
         (roles.by_id if shape.heeds else "", groups, done.ids, 0.0),

@@ -44,6 +44,7 @@ class Terms:
         slices: how slices of time are read; None where the campaign reads none.
         ids: finds the ids of posts that were imported to be fetched.
         returns: whether accounts are read again, for what is new since a mark.
+        samples: whether accounts are drawn for a sample.
     """
 
     settings: Settings
@@ -56,6 +57,7 @@ class Terms:
     slices: SlicePlan | None = None
     ids: FindIds = find_none
     returns: bool = False
+    samples: bool = False
 
     @property
     def links(self) -> Links:

@@ -23,7 +23,7 @@ from socialcrawl.render.track_report import show_visits
 from socialcrawl.storage.queries.traces import AccountVisit, IncomingLink
 from socialcrawl.text.wording import pluralize
 
-FOUND = {"probe": ("active", "not active"), "walk": ("on topic", "off topic")}
+FOUND = {"probe": ("active", "not active"), "walk": ("on topic", "off topic"), "page": ("read", "read")}
 
 
 def show_trace(console: Console, trace: AccountTrace) -> None:

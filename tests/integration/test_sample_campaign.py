@@ -34,7 +34,7 @@ def sampling(url, database, source=X, **sections):
         "seeds": {"most": 5},
         "crawl": {"steps": 60, "refresh_rate": 4},
         "sample": {"walkers": 3, "burn_in": 5},
-        "source": {**source, "base_url": url, "pages_per_user": 32, "timeout": 10.0},
+        "source": {"pages_per_user": 32, **source, "base_url": url, "timeout": 10.0},
         **SOME,
     }
     for name, values in sections.items():

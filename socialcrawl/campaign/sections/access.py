@@ -1,7 +1,7 @@
 """Sections on how a platform is asked: with which tokens, at which address, within which limits."""
 
 import re
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Literal, Self, get_args
 from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -111,7 +111,7 @@ class SourceSection(Section):
         description="Mastodon, read: with a token of your instance, search texts for keywords that are no #hashtags",
     )
     pages_per_user: Annotated[int, Field(ge=1, le=MOST_PAGES)] = Field(
-        default=1, description='pages of 100 posts of a timeline (default with read = "match": 32)'
+        default=1, description='pages of 100 posts of a timeline (default with read = "match" and kind collect: 32)'
     )
     reuse_hours: Annotated[float, Field(ge=0, le=8784)] = Field(
         default=24.0, description="responses in the database that are younger are not fetched again"
@@ -123,13 +123,6 @@ class SourceSection(Section):
     deadline: Annotated[float, Field(gt=0, le=86_400)] | None = Field(
         default=None, description="seconds for a whole response, however slowly it arrives (default: 4 times timeout)"
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _complete_pages(cls, given: Any) -> Any:
-        if isinstance(given, dict) and given.get("read") == MATCH:
-            return {"pages_per_user": MOST_PAGES, **given}
-        return given
 
     @property
     def pages_after_match(self) -> int | None:

@@ -9,7 +9,7 @@ are keyed by its own number, so that all comes out the same whether the history 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
@@ -72,7 +72,7 @@ class Sample:
         walks: the walks, and the lists of neighbours.
         starts: the places from which walks start.
         needs: walk -> the nodes that it waits for.
-        failures: how often nodes failed; `resting`: the pick from which they may be asked again.
+        failures: how often nodes failed, with `matches` by act; `resting`: the pick from which they may be asked again.
         missing: why nodes cannot be read.
     """
 
@@ -94,7 +94,7 @@ class Sample:
         self.starts: list[int] = []
         self.begun = False
         self.needs: dict[int, list[Node]] = {}
-        self.failures: dict[Node, int] = {}
+        self.failures: dict[tuple[Node, Act | None], int] = {}
         self.resting: dict[Node, int] = {}
         self.missing: dict[Node, str] = {}
         self._waiting: dict[Node, dict[int, None]] = {}  # node -> the walks that wait for it
@@ -109,11 +109,11 @@ class Sample:
             return tuple(Pick(self.picks + i, node, act) for i, node in enumerate(nodes))
         if not self.begun and not self.seeds.ready:
             return Stop(StopKind.FAILED, explain_missing_start(self.seeds, self.missing))
+        most = size * self.width(Act.WALK)
         if self.steps is not None and self.taken >= self.steps:
-            return stop_at_limit(self.steps, self.taken)
+            return self._choose_picks(most, judged=True) or stop_at_limit(self.steps, self.taken)
         if self.begun and not self.needs:
             return Stop(StopKind.DONE, explain_end(self.walks))
-        most = size * self.width(Act.WALK)
         return self._choose_picks(most if self.steps is None else min(most, self.steps - self.taken))
 
     def absorb(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
@@ -143,21 +143,31 @@ class Sample:
 
     # -- Choosing
 
-    def _choose_picks(self, most: int) -> Batch:
-        """Return at most that many nodes as picks; nodes that rest only where there are no others."""
+    def _choose_picks(self, most: int, *, judged: bool = False) -> Batch:
+        """Return at most that many nodes as picks; nodes that rest only where there are no others.
+
+        With `judged`, only nodes that were matched and are on topic: what is left to read of them is no step.
+        """
         nodes: list[Node] = []
         late: list[Node] = []
         resting = self.resting
         for node in self._list_needed():
+            if judged and not (self.matches and node in self._half):  # those come first
+                break
             (late if resting and resting.get(node, 0) > self.picks else nodes).append(node)
             if len(nodes) == most:
                 break
-        nodes = nodes or late[:most]
+        nodes = nodes or ([] if judged else late[:most])
         asked = [(node, act) for node in nodes for act in self._list_acts(node)]
         return tuple(Pick(self.picks + i, node, act) for i, (node, act) in enumerate(asked))
 
-    def _list_needed(self) -> Iterator[Node]:
-        """Yield the nodes that are needed, each once."""
+    def _list_needed(self) -> Iterable[Node]:
+        """Return the nodes that are needed, each once; those that were matched and are on topic first."""
+        waiting = self._list_waiting()
+        return sorted(waiting, key=lambda node: node not in self._half) if self.matches else waiting
+
+    def _list_waiting(self) -> Iterator[Node]:
+        """Yield the nodes that are needed, each once: those first whose walk is the shortest."""
         if not self.begun:
             resting = [node for node in self.seeds.ready if self.resting.get(node, 0) > self.picks]
             awake = [node for node in self.seeds.ready if node not in resting]
@@ -223,9 +233,10 @@ class Sample:
 
     def _fail(self, pick: Pick) -> bool:
         """Let a node rest that failed for a while; False where it failed too often."""
-        self.failures[pick.node] = self.failures.get(pick.node, 0) + 1
+        failed = pick.node, pick.act if self.matches else None
+        self.failures[failed] = self.failures.get(failed, 0) + 1
         self.resting[pick.node] = pick.n + REST
-        return self.failures[pick.node] < TRIES
+        return self.failures[failed] < TRIES
 
     def _lose(self, node: Node, why: Unavailable) -> None:
         """Learn that a node cannot be read, or is another one."""

@@ -51,7 +51,7 @@ statistics have to weight them (table `sampled`, `socialcrawl audit`)."""
     features = COLUMNS
     private = ("tree", "labels", "patterns", "expressions", *WIDER_JUDGES)
     sample = matches = True
-    matched = ". Of those on topic, a page of the newest posts was read too."
+    matched = ". Of those on topic, the newest posts were read too ({pages} at most)."
 
     def make_crawl(self, settings: Settings, seeds: Seeds, width: Width = one_each, mark: Mark = no_mark) -> Sample:
         """See `CrawlKind.make_crawl`."""
@@ -80,7 +80,7 @@ statistics have to weight them (table `sampled`, `socialcrawl audit`)."""
         """See `CrawlKind.count`."""
         del platform
         usual = {"inward": settings.sample.inward}
-        return usual if settings.source.pages_after_match is None else usual | {"matches": True, "pages_per_user": 1}
+        return usual if settings.source.pages_after_match is None else usual | {"matches": True}
 
     def limit_quote(self, settings: Settings) -> str:
         """See `CrawlKind.limit_quote`."""

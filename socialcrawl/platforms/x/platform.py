@@ -230,6 +230,7 @@ class XPlatform(Platform):
             stream=self._make_stream(terms, words, queries) if slices.live else None,
             matching=matching,
             returns=terms.returns,
+            whole=terms.samples,
         )
 
     def _make_stream(self, terms: Terms, words: Vocabulary, queries: Sequence[str]) -> StreamSource:

@@ -93,6 +93,7 @@ class XSource:
         matching: the queries of the topic with which accounts are matched, and the characters that a query may have;
             None: accounts are read by their timelines.
         returns: whether accounts are matched again, for what is new since the mark of a pick.
+        whole: whether a pick of act "page" reads all `pages_per_user` pages.
     """
 
     def __init__(
@@ -114,8 +115,9 @@ class XSource:
         stream: StreamSource | None = None,
         matching: tuple[Sequence[str], int] | None = None,
         returns: bool = False,
+        whole: bool = False,
     ) -> None:
-        self.stream, self.matching, self.returns = stream, matching, returns
+        self.stream, self.matching, self.returns, self.whole = stream, matching, returns, whole
         self._at_once = 1 if matching is None else count_authors(*matching)
         self.slices, self.reach, self.count, self.ids = slices, reach, count, ids
         self.span, self.follows, self.follow, self.activity = dict(span or {}), follows, follow, activity
@@ -247,6 +249,9 @@ class XSource:
         reading, page = Reading(replace(pick, since="")), Reading(replace(pick, since=""))
         reading.take((yield Request((pick.n, 0), TIMELINE + READ_BEFORE, {})))
         asked = {"id": who.id, **self.words.fields, **self.span}
+        if self.whole:
+            yield from self._read_pages(reading, TIMELINE, asked, pages=self.pages_per_user)
+            return {pick.n: reading.make_outcome()}
         size, cursor = self.policy.get_endpoint(TIMELINE).page, pick.since or None
         reply = yield self._make_page_request((pick.n, 1), TIMELINE, asked, size, cursor)
         if page.is_expired(reply, cursor):

@@ -20,7 +20,7 @@ where h.campaign = :campaign and p.created_at < (select min(sent_at) from reques
 
 
 class SearchRecall(NamedTuple):
-    """Matching posts on further pages of timelines, each once.
+    """Matching posts on timelines that were read besides, each once.
 
     Attributes:
         posts: how many there are.
@@ -38,13 +38,13 @@ class SearchRecall(NamedTuple):
         missed = self.posts - self.found
         which = f"; {self.reposts:,} of the other {missed:,} are reposts" if missed else ""
         return (
-            f"Of {self.posts:,} matching posts on further pages of timelines, searches had returned {self.found:,} "
+            f"Of {self.posts:,} matching posts on timelines that were read, searches had returned {self.found:,} "
             f"({self.found / self.posts:.0%}){which}."
         )
 
 
 def count_search_recall(connection: Connection, campaign: int) -> SearchRecall:
-    """Return what searches had found of the matching posts on further pages; called in a transaction."""
+    """Return what searches had found of the matching posts on timelines; called in a transaction."""
     searched, paged = set[str](), set[str]()
     rows = connection.execute(text(PAGES), {"campaign": campaign, "matched": RequestPart.MATCHED})
     for part, ids in rows:

@@ -51,7 +51,7 @@ EMPTY = """
 select count(distinct o.node) from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
 where o.campaign = :campaign and o.missing is null and o.node >= 0 and o.posts = 0
   and p.act in ('seed', 'expand', 'walk')
-  and not exists (select 1 from pick m where m.campaign = :campaign and m.act = 'match')
+  and not exists (select 1 from pick m where m.campaign = :campaign and m.act in ('match', 'page'))
 """
 SEARCHES = """
 select coalesce(sum(g.size), 0) from coverage_gap g join campaign c on c.name = g.campaign

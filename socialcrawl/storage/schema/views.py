@@ -295,7 +295,8 @@ from (
   join pick p on p.campaign = q.campaign and p.n = q.n
   join outcome o on o.campaign = q.campaign and o.n = q.n
   where q.kind in ('ok', 'held') and q.cursor is not null and o.missing is null
-    and (p.act in ('seed', 'expand', 'recrawl', 'walk') or (p.act = 'search' and p.since is null))
+    and (p.act in ('seed', 'expand', 'recrawl', 'walk') or (p.act = 'search' and p.since is null)
+      or (p.act = 'page' and p.campaign in (select w.campaign from pick w where w.act = 'walk')))
   union all
   select campaign, 'request', 'lost', n from request where coalesce(kind, 'lost') = 'lost') g
 join campaign c on c.id = g.campaign

@@ -462,7 +462,7 @@ def module_of(version):
 
 
 def test_the_migrations_make_the_views_of_the_code():
-    numbers = ("0004", "0007", "0008", "0010", "0012", "0013", "0015", "0016", "0017")
+    numbers = ("0004", "0007", "0008", "0010", "0012", "0013", "0015", "0016", "0017", "0018")
     first, third, later, plain, captures, *latest = map(module_of, numbers)
     told = (*first.VIEWS, *third.RENEWED, third.TRACKED_ACCOUNT, *later.RENEWED, *later.NEW)
     told += (*plain.RENEWED, *plain.NEW)
@@ -503,7 +503,7 @@ def test_the_views_come_and_go_with_their_migration(kind):
             (command.upgrade, "0011", plain),
             (command.upgrade, "0012", set(NAMES)),
             (command.upgrade, "0013", set(NAMES)),
-            (command.upgrade, "0017", set(NAMES)),
+            (command.upgrade, "0018", set(NAMES)),
         ):
             with connection.begin():
                 going(config, version)
