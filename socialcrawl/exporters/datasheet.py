@@ -180,7 +180,7 @@ def _render_campaign(found: Mapping[str, Any]) -> Iterator[str]:
         yield from _render_topic(settings.get("topic", {}), found["seeds"])
     if named is not None:
         yield from (f"- {said}" for said in kind.tell_choice(settings.get(named, {}), found["platform"]))
-    yield from (f"- {said}" for said in found.get("notes", ()))
+    yield from (f"- {said}" for said in (*found.get("notes", ()), *([found["reach"]] if "reach" in found else [])))
     seeding = [] if kind.dataset else ["seeds"]
     for section in (*seeding, "crawl", *([named] if named else []), "budget", "source"):
         given = ", ".join(f"{name} = {_format_code(value)}" for name, value in settings.get(section, {}).items())

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, text
 from socialcrawl.campaign.sections.access import READING_KEYS
 from socialcrawl.crawls.facts import DEFAULT, find_kind_facts, list_foreign_keys
 from socialcrawl.crawls.registry import find_kind
+from socialcrawl.crawls.search_reach import describe_search_reach
 from socialcrawl.engine.model import MILLS_PER_DOLLAR
 from socialcrawl.exporters.columns import Person
 from socialcrawl.exporters.pseudonymize import Pseudonymizer
@@ -19,6 +20,7 @@ from socialcrawl.exporters.selection import ExportSelection
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.storage.counting_rule import COUNTING
+from socialcrawl.storage.identity import QUERIES
 from socialcrawl.storage.stored_checks import summarize_checks
 from socialcrawl.storage.wanted_posts import count_states
 from socialcrawl.system.loopback import is_loopback
@@ -132,6 +134,7 @@ def _collect_campaign(
     (about,) = choice.read_rows(CAMPAIGN, campaign=number)
     had = [orjson.loads(row.settings) for row in (about, *choice.read_rows(VERSIONS, campaign=number))]
     name = had[-1].get("kind", DEFAULT.name)
+    identity = orjson.loads(about.identity)
     kind, own = find_kind(name), had[-1].get(name) or {}
     # One that asked the platform at any time was none.
     rehearsal = all(is_other_server(about.platform, (settings.get("source") or {}).get("base_url")) for settings in had)
@@ -146,9 +149,10 @@ def _collect_campaign(
         "settings": select_settings(had[-1], hiding),
         **({"judged_by_name": True} if any(own.get(key) for key in (*kind.facts.files, *kind.private)) else {}),
         **({"judged_by_tree": True} if kind.hides_judge(own) else {}),
-        "counting": orjson.loads(about.identity).get(COUNTING, 1),  # the rule by which keywords are counted
+        "counting": identity.get(COUNTING, 1),  # the rule by which keywords are counted
         # An old dataset is no list of seeds: all of it is in the tables.
         "seeds": [] if kind.dataset else _list_seeds(choice, number, hiding, ids=ids),
+        **({"reach": reach} if (reach := describe_search_reach(had[-1], identity.get(QUERIES, ()))) else {}),
         "picks": {row.act: row.picks for row in choice.read_rows(ACTS, campaign=number)},
         **read_span(choice.reader, number),
         "requests": requests,

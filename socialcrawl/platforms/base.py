@@ -236,6 +236,11 @@ class Platform(ABC):
         del topic, slices
         yield from ()
 
+    def describe_reach(self, queries: Sequence[str], slices: SlicePlan) -> str:
+        """Return which posts searches of slices of time can find, as a sentence; "" where these are all that match."""
+        del queries, slices
+        return ""
+
     def get_slice_endpoint(self, slices: SlicePlan) -> str:
         """Return the endpoint of a search of a slice of time."""
         del slices

@@ -7,11 +7,13 @@ from socialcrawl.crawls.collect.estimators.registry import ESTIMATORS
 from socialcrawl.crawls.collect.searched_time import measure_searched_time
 from socialcrawl.crawls.facts import BUILT_IN, DEFAULT
 from socialcrawl.crawls.registry import find_kind
+from socialcrawl.crawls.search_reach import describe_search_reach
 from socialcrawl.engine.model import Reason
 from socialcrawl.exporters.datasheet_facts import count_gaps, is_other_server, read_span, select_settings
 from socialcrawl.platforms.facts import PlatformFacts, find_platform_facts
 from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.render.headline import describe_matches
+from socialcrawl.storage.identity import QUERIES
 from socialcrawl.storage.queries.row_values import join_transaction
 from socialcrawl.storage.queries.summary import Summary
 from socialcrawl.storage.queries.topic_counts import count_unseen
@@ -43,6 +45,7 @@ class CollectionFacts:
         judged: whether something else than keywords decides what is on topic.
         drawn: how many steps read an account that was drawn for comparison.
         searched: how much of the time of the topic was searched; None: it was not, span by span.
+        reach: which posts the searches can find, as a sentence; "": all that match, or there was none.
         sample: the campaign of the database that samples the same topic, for an audit; "" if there is none.
     """
 
@@ -68,6 +71,7 @@ class CollectionFacts:
             self.unseen = count_unseen(traces.connection, stored.id)
             span = read_span(traces.connection, stored.id)
         self.searched = measure_searched_time(traces, stored)
+        self.reach = describe_search_reach(versions[-1], stored.identity.get(QUERIES, ()))
         self.began, self.ended = span["began"], span["ended"]
 
 
@@ -119,8 +123,9 @@ def _describe_methods(facts: CollectionFacts, found: Summary, version: str) -> I
         span = f", written from {counts.first} to {counts.last} (UTC)" if counts.first else ""
         yield f"Posts that match the topic{span}: {describe_matches(counts)}."
     yield from _describe_missing(facts.gaps)
-    if find_platform_facts(found.platform).opt_outs or not counts.captured:  # a search has no posts of protected ones
-        yield from _describe_opt_outs(facts, find_platform_facts(found.platform))
+    yield from _describe_opt_outs(
+        facts, find_platform_facts(found.platform), searched=counts.captured or _searches_only(facts)
+    )
     chosen = []
     if _searches_only(facts):
         chosen = [FOUND]
@@ -172,6 +177,8 @@ def _describe_choice(facts: CollectionFacts, found: Summary) -> Iterator[str]:
             f"The topic was searched from {facts.searched.sentence}. The authors were read from these posts; searches "
             "return no reposts."
         )
+    if facts.reach:
+        yield facts.reach
     if source.get("read") == "match":
         how = "Accounts were read by searches for those of their posts that match, which return no reposts"
         yield f"{how}{find_kind(facts.kind).matched.format(pages=pluralize(source['pages_per_user'], 'page'))}"
@@ -219,12 +226,24 @@ def _describe_matching(facts: CollectionFacts) -> Iterator[str]:
         yield f"Only posts written {' '.join(limits)} (UTC), or without a known time, count."
 
 
-def _describe_opt_outs(facts: CollectionFacts, platform: PlatformFacts) -> Iterator[str]:
-    """Yield whether accounts that opted out were skipped, and how many."""
+def _describe_opt_outs(facts: CollectionFacts, platform: PlatformFacts, *, searched: bool) -> Iterator[str]:
+    """Yield whether accounts that opted out were skipped, and how many.
+
+    Searches have no posts of protected accounts, and wires leave out what they return of accounts that opted out.
+
+    Args:
+        facts: how the campaign came about.
+        platform: where.
+        searched: whether posts came from searches (or by their ids) only, and no account was read by itself.
+    """
     missing: Mapping[str, int] = facts.gaps["missing"]
     opted, protected = (missing.get(reason, 0) for reason in (Reason.OPTED_OUT, Reason.PROTECTED))
     if not platform.opt_outs:
+        if searched:
+            return
         yield f"Protected accounts were skipped: {protected:,}."
+    elif facts.honours and searched:
+        yield "Posts of accounts that had opted out were left out of what was returned, and are not counted."
     elif facts.honours:
         yield f"Accounts that had opted out were skipped: {opted:,}, and {protected:,} protected."
     else:

@@ -24,6 +24,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.lab.post_table import fold_name
 from socialcrawl.mock import faults
 from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.platforms.mastodon.platform import HASHTAGS_ONLY
 
 OPEN = {"mastodon_limit": 100_000, "paged_limit": 100_000}
 TEXTS = {"full_text": True, "token_env": TOKEN_ENV}
@@ -73,6 +74,18 @@ def test_each_author_of_tagged_posts_is_found_with_the_value_that_all_of_these_g
     sent = "select distinct endpoint from request where kind = 'ok'"
     assert rows(tmp_path / "a.db", sent) == [("home.example/api/v1/timelines/tag/:hashtag?max_id",)]
     assert differences(tmp_path / "a.db") == []
+    check_descriptions(tmp_path)
+
+
+def check_descriptions(folder):
+    """Check what the methods paragraph and the datasheet say of the posts that are missing."""
+    socialcrawl("report", folder / "a.db", "--html", folder / "a.html")
+    socialcrawl("export", folder / "a.db", "--out", folder / "out")
+    page, sheet = (folder / "a.html").read_text("utf-8"), (folder / "out" / "datasheet.md").read_text("utf-8")
+    assert HASHTAGS_ONLY in page
+    assert f"- {HASHTAGS_ONLY}" in sheet
+    assert "Posts of accounts that had opted out were left out of what was returned, and are not counted." in page
+    assert "opted out were skipped" not in page
 
 
 @pytest.mark.parametrize("read", ["search", "auto"])

@@ -35,12 +35,16 @@ class Classification(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """What was asked: whether of the campaign's own instance, with a token, about one account, and who that is."""
+    """What was asked: whether of the campaign's own instance, with a token, about one account, and who that is.
+
+    `sliced` says that it is a page of a slice of time, which accounts that are named could not replace.
+    """
 
     home: bool
     token: bool
     account: bool
     look_up: bool = False
+    sliced: bool = False
 
 
 def parse_limits(headers: Mapping[str, str], now: float) -> list[Limit]:
@@ -156,9 +160,11 @@ def _explain_closed(status: int, body: Any, message: str, asked: RequestContext)
         return Classification(
             ReplyKind.MISSING, f"the instance does not show this to everybody ({status}: {message})", Reason.PROTECTED
         )
+    advice = "name seeds by username, list or file, or sign in with a token of its own"
+    if asked.sliced:
+        advice = "set token_env under [source] to a token of this instance, or base_url to another instance"
     return Classification(
         ReplyKind.MISSING,
-        f"the instance does not show hashtags or search to everybody ({status}: {message}): name seeds by username, "
-        "list or file, or sign in with a token of its own",
+        f"the instance does not show hashtags or search to everybody ({status}: {message}): {advice}",
         Reason.PROTECTED,
     )

@@ -48,6 +48,8 @@ USUAL = "https://mastodon.social"
 PAGE = re.compile(r"(?:https?://)?([^/?#@\s]+)/(?:@|users/)([^/?#\s]+)/?(?:[?#]\S*)?", re.IGNORECASE)
 TIMED = 1_508_284_800.0  # 2017-10-18, Unix seconds: the release of 2.0, since which ids tell their time
 PAGES = 5  # of a span that is searched, before its rest is cut into new spans
+HASHTAGS_ONLY = "Hashtags were read from their timelines on one instance, so posts without these hashtags are missing."
+SEARCHABLE_ONLY = "The full-text search of the instance finds only posts of authors who allow it."
 ALL = ["*"]  # the instances that are asked about the accounts of an old dataset: their own
 
 
@@ -169,6 +171,12 @@ class MastodonPlatform(Platform):
                     f"[topic] keywords: {keyword!r} is read as the hashtag {tag}, so posts without that sign are not "
                     f"found; with full_text = true under [{slices.section}] and a token, texts are searched instead"
                 )
+
+    def describe_reach(self, queries: Sequence[str], slices: SlicePlan) -> str:
+        """See `Platform.describe_reach`: posts with one of the hashtags, and what authors let be searched."""
+        texts = [query for query in queries if slices.full_text and not query.startswith("#")]
+        found = [HASHTAGS_ONLY] if len(texts) < len(queries) else []
+        return " ".join([*found, *([SEARCHABLE_ONLY] if texts else [])])
 
     def get_slice_endpoint(self, slices: SlicePlan) -> str:
         """See `Platform.get_slice_endpoint`: every page of a hashtag has a bound of ids, and counts as a later page."""

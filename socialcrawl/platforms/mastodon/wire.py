@@ -168,7 +168,11 @@ class MastodonWire:
         known, body = classify.parse_limits(came.headers, clock), None if came.cut else decode_json(came.body)
         path = request.endpoint.removeprefix(host)
         asked = classify.RequestContext(
-            host == self.home, token, bool({"acct", "wanted"} & request.params.keys()), path == LOOK_UP
+            host == self.home,
+            token,
+            bool({"acct", "wanted"} & request.params.keys()),
+            path == LOOK_UP,
+            "span" in request.params,
         )
         sense = classify.classify(came.status, body, known, clock, asked)
         if came.status == 404 and body == NO_TAG and "hashtag" in request.params:

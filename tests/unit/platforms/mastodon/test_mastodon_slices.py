@@ -12,6 +12,7 @@ from socialcrawl.engine.model import Answer, Grant, Node, Pick, Reply, Request, 
 from socialcrawl.engine.time_spans import write_span
 from socialcrawl.platforms.mastodon.source import PAGED_TAG, MastodonSource, find_captured
 from socialcrawl.platforms.mastodon.wire import MastodonWire
+from socialcrawl.platforms.registry import find_platform
 from socialcrawl.platforms.slice_reading import SlicePlan
 
 BEGIN, END = parse_time("2026-03-01T00:00:00Z"), parse_time("2026-03-02T00:00:00Z")
@@ -174,7 +175,23 @@ def test_a_hashtag_that_nobody_has_used_is_an_empty_slice():
 def test_an_instance_that_shows_hashtags_to_its_own_people_only_ends_the_run(status, said):
     reply, _ = sent(status, {"error": said})
     assert reply.kind == "invalid"
-    assert "sign in with a token" in reply.why
+    assert "set token_env under [source] to a token of this instance, or base_url to another instance" in reply.why
+    assert "username" not in reply.why
+
+
+@pytest.mark.parametrize(
+    ("queries", "full_text", "said"),
+    [
+        (["#Sea", "#Sky"], False, ["hashtags"]),
+        (["#Sea", "deep sea"], True, ["hashtags", "authors who allow it"]),
+        (["deep sea"], True, ["authors who allow it"]),
+    ],
+)
+def test_which_posts_searches_can_find_is_said(queries, full_text, said):
+    text = find_platform("mastodon").describe_reach(queries, SlicePlan(full_text=full_text))
+    assert [part in text for part in ("hashtags", "authors who allow it")] == [
+        part in said for part in ("hashtags", "authors who allow it")
+    ]
 
 
 def test_a_server_that_does_not_heed_the_bound_is_no_endless_list():
