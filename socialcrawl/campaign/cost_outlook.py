@@ -103,12 +103,20 @@ def make_campaign_quote(plan: Plan, matches: tuple[int, ...] | None = None, chan
     now = SystemClock().now()
     with _open_readonly(plan, changed) as connection:
         spare = StoredResources() if connection is None else _count_stored(plan, connection, now)
+        finished = connection is not None and _has_searched_all(plan, connection)
     spent, mean = read_knowledge(plan, changed)
     if matches is not None:
         mean = replace(mean, matches=matches, rests={**mean.rests, "matches": COUNTED})
-    found = make_quote(plan.shape, mean, spent, now, spare)
+    shape = replace(plan.shape, queries=0) if finished else plan.shape
+    found = make_quote(shape, mean, spent, now, spare)
     uncounted = not found.is_estimated and not plan.shape.matches
     return replace(found, counting=_find_counting_price(plan, spent, now)) if uncounted else found
+
+
+def _has_searched_all(plan: Plan, connection: Opened) -> bool:
+    """Return whether a campaign has begun, and has nothing left to search."""
+    begun = plan.settings.name in [name for _, name in list_campaigns(connection)]
+    return begun and plan.kind.has_searched_all(CampaignTraces(connection), plan.settings)
 
 
 def _find_counting_price(plan: Plan, spent: CampaignProgress, now: float) -> int | None:

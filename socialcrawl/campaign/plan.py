@@ -90,7 +90,12 @@ class Plan:
             "heeds": roles.heeds and settings.source.opt_outs,
             "counts": self._bound_counts(),
         }
-        return CampaignParameters(**{**usual, **self.kind.count(settings, self.platform)})
+        shape = CampaignParameters(**{**usual, **self.kind.count(settings, self.platform)})
+        slices = self.kind.plan_slices(settings)
+        if slices is None or not shape.captures or not self.queries:
+            return shape
+        first, *others = self.platform.list_slice_endpoints(settings, self.queries, slices)
+        return replace(shape, roles=replace(shape.roles, search=first), searched=tuple(others))
 
     def _limit_pages(self) -> Policy:
         """Return the policy, with the smaller pages of searches of spans of time."""

@@ -327,6 +327,16 @@ class CrawlKind(ABC):
         del traces, settings, post_price
         return {}
 
+    def has_searched_all(self, traces: "CampaignTraces", settings: Settings) -> bool:
+        """Return whether a campaign that has begun reads only what searches return, and has searched all of the time.
+
+        Args:
+            traces: its database.
+            settings: those of the campaign.
+        """
+        del traces, settings
+        return False
+
     def limit_quote(self, settings: Settings) -> str:
         """Return a sentence on what may end a campaign before what is quoted; "" where nothing does."""
         del settings

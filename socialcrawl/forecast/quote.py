@@ -186,6 +186,7 @@ def bound_requests(
     twice = 2 if shape.heeds else 1  # who wrote the posts of a page, or those that it repeats, and then the posts
     asked = [
         (roles.search, twice * searches, 0.0, 0.0),
+        *((name, searches, 0.0, 0.0) for name in shape.searched),
         (roles.by_name, count_look_ups(shape, rest.names) + (accounts if shape.heeds else steps), rest.names, steps),
         (roles.by_id, count_look_ups(shape, rest.ids + either), rest.ids + either, 0.0),
         (roles.timeline, twice * multiply(accounts, shape.pages_per_user), 0.0, 0.0),

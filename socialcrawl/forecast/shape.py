@@ -67,6 +67,7 @@ class CampaignParameters:
         inward: whether steps also ask who mentions an account.
         heeds: whether accounts are looked up before their posts are read; see `EndpointRoles`.
         captures: whether searches are read to their end, however many pages they have.
+        searched: of captures, the endpoints that searches use besides `roles.search`.
         parts: of captures, into how many slices of time each query's span is cut at first.
         endless: of captures, whether they go on with new posts.
         counts: of captures, the requests at most that count posts before slices are cut, by endpoint.
@@ -95,6 +96,7 @@ class CampaignParameters:
     inward: bool = False
     heeds: bool = False
     captures: bool = False
+    searched: tuple[str, ...] = ()
     parts: int = 1
     endless: bool = False
     counts: Mapping[str, int] = field(default_factory=dict)

@@ -246,6 +246,11 @@ class Platform(ABC):
         del slices
         return self.roles.search
 
+    def list_slice_endpoints(self, settings: Settings, queries: Sequence[str], slices: SlicePlan) -> Sequence[str]:
+        """Return the endpoints that searches of slices of time use, for quotes: that of the pages first."""
+        del settings, queries
+        return [self.get_slice_endpoint(slices)]
+
     def make_post_look_up(self, settings: Settings) -> PostLookUp | None:
         """Return how a campaign asks for posts by their ids; None where the platform has no such request."""
         del settings

@@ -310,6 +310,8 @@ def _explain_nothing(plan: Plan, found: Quote) -> str:
         return "There are no ids yet. Import them first: socialcrawl import FILE --as ids --db CAMPAIGN.toml"
     if plan.shape.tests and not found.done.dataset:
         return "There is no old dataset yet. Import one first: socialcrawl import FILES --as dataset --db CAMPAIGN.toml"
+    if plan.shape.captures and plan.kind.reads_found(plan.settings):
+        return "All of the time was searched. Nothing is left to do."
     more = not rest.nodes and (rest.steps or rest.seeds)
     return "The budget max_nodes is reached: raise it to continue." if more else "Nothing is left to do."
 

@@ -1,5 +1,6 @@
 """Accounts that are found by searches of the topic, span by span, on the mock of Mastodon: hashtags and full text."""
 
+import io
 import json
 import math
 import re
@@ -11,6 +12,8 @@ import pytest
 from archive_captures import MANY
 from commands import socialcrawl
 from killed_campaigns import Reaper, nursery, run_killed_at_requests
+from rich.console import Console
+from stores import opened
 from tag_captures import TAGS
 from test_capture_full_text import NOTHING
 from test_match_reading import pick_sections
@@ -18,13 +21,19 @@ from test_search_reading import check_same, read_values
 from verified_campaigns import differences, end_of
 from x_crawls import TOKEN_ENV, TOPIC, crawl, posts, rows, sequence
 
+from socialcrawl.campaign.cost_outlook import make_campaign_quote
 from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import check_settings
+from socialcrawl.crawls.collect.searched_time import measure_searched_time
+from socialcrawl.engine.model import parse_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.post_table import fold_name
 from socialcrawl.mock import faults
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.platforms.mastodon.platform import HASHTAGS_ONLY
+from socialcrawl.platforms.mastodon.source import INSTANCE, PAGED_TAG, SEARCH
+from socialcrawl.render.quote import show
+from socialcrawl.storage.queries.traces import CampaignTraces
 
 OPEN = {"mastodon_limit": 100_000, "paged_limit": 100_000}
 TEXTS = {"full_text": True, "token_env": TOKEN_ENV}
@@ -74,18 +83,44 @@ def test_each_author_of_tagged_posts_is_found_with_the_value_that_all_of_these_g
     sent = "select distinct endpoint from request where kind = 'ok'"
     assert rows(tmp_path / "a.db", sent) == [("home.example/api/v1/timelines/tag/:hashtag?max_id",)]
     assert differences(tmp_path / "a.db") == []
-    check_descriptions(tmp_path)
+    said = quote(searching(mock.url, tmp_path / "a.db", **TAGGED))
+    assert "All of the time was searched. Nothing is left to do." in said
+    assert "still to come" not in said
 
 
-def check_descriptions(folder):
-    """Check what the methods paragraph and the datasheet say of the posts that are missing."""
-    socialcrawl("report", folder / "a.db", "--html", folder / "a.html")
-    socialcrawl("export", folder / "a.db", "--out", folder / "out")
-    page, sheet = (folder / "a.html").read_text("utf-8"), (folder / "out" / "datasheet.md").read_text("utf-8")
-    assert HASHTAGS_ONLY in page
-    assert f"- {HASHTAGS_ONLY}" in sheet
-    assert "Posts of accounts that had opted out were left out of what was returned, and are not counted." in page
-    assert "opted out were skipped" not in page
+def quote(settings):
+    """What the quote of a campaign says."""
+    console, plan = Console(file=io.StringIO(), width=400), make_plan(settings)
+    show(console, plan, make_campaign_quote(plan))
+    return console.file.getvalue()
+
+
+def test_time_that_two_keywords_have_left_counts_once(tmp_path):
+    with serve_in_thread(posts(), **OPEN) as mock:
+        crawl(searching(mock.url, tmp_path / "a.db", budget={"max_requests": 4}, **TAGGED))
+    with opened(tmp_path / "a.db") as connection:
+        traces = CampaignTraces(connection)
+        found = measure_searched_time(traces, traces.read_campaign("tags"))
+    assert 0 < found.left <= parse_time(found.until) - parse_time(found.begin)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "source", "endpoints"),
+    [
+        (["#mood"], {}, [PAGED_TAG]),
+        (["#mood"], {"token_env": TOKEN_ENV}, [PAGED_TAG, INSTANCE]),
+        (["#mood"], TEXTS, [PAGED_TAG, INSTANCE]),
+        (["mood"], TEXTS, [SEARCH]),
+        (["#mood", "good mood"], TEXTS, [PAGED_TAG, INSTANCE, SEARCH]),
+    ],
+)
+def test_a_quote_names_the_endpoints_that_are_used_and_what_ends_the_search(keywords, source, endpoints, tmp_path):
+    given = {"topic": {"keywords": keywords}, "source": source, "crawl": {"steps": None, "estimator": "hybrid-sum"}}
+    settings = searching("http://127.0.0.1:1", tmp_path / "a.db", **given)
+    assert sorted(line.endpoint for line in make_campaign_quote(make_plan(settings)).lines) == sorted(endpoints)
+    said = quote(settings)
+    assert "It ends when all of the time is searched, or a budget is reached." in said
+    assert "hybrid-sum" not in said
 
 
 @pytest.mark.parametrize("read", ["search", "auto"])
@@ -119,6 +154,19 @@ def test_authors_who_opt_out_are_not_found(opt_outs, tmp_path):
     assert read_values(tmp_path / "a.db") == wanted
     stored = {name for (name,) in rows(tmp_path / "a.db", "select platform_id from account join post on author = node")}
     assert stored == wanted.keys()
+    check_descriptions(tmp_path, opt_outs=opt_outs)
+
+
+def check_descriptions(folder, *, opt_outs):
+    """Check what the methods paragraph and the datasheet say of the posts that are missing."""
+    socialcrawl("report", folder / "a.db", "--html", folder / "a.html")
+    socialcrawl("export", folder / "a.db", "--out", folder / "out")
+    page, sheet = (folder / "a.html").read_text("utf-8"), (folder / "out" / "datasheet.md").read_text("utf-8")
+    assert HASHTAGS_ONLY in page
+    assert f"- {HASHTAGS_ONLY}" in sheet
+    left_out = "Posts of accounts that had opted out were left out of what was returned, and are not counted."
+    assert (left_out in page) == opt_outs
+    assert "opted out were skipped" not in page
 
 
 def is_silent(url, name):

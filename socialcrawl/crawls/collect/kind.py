@@ -88,8 +88,7 @@ class CollectKind(CrawlKind):
         crawl, plan = settings.crawl, plan_searches(settings)
         if plan is not None and makes_searches_only(settings, plan):
             most = f", or {pluralize(crawl.steps, 'account is', 'accounts are')} found" if crawl.steps else ""
-            time = "all of the time is" if plan.back == inf else "the last 7 days are"
-            return f"searches for the topic until {time} searched{most}"
+            return f"searches for the topic until {_describe_searched(plan)} searched{most}"
         steps = pluralize(crawl.steps, "step") if crawl.steps else "steps until the frontier is empty"
         late = _explain_late_switch(settings)
         return f"{steps} with {crawl.estimator}{f' ({late})' if late else ''}"
@@ -113,12 +112,24 @@ class CollectKind(CrawlKind):
 
     def limit_quote(self, settings: Settings) -> str:
         """See `CrawlKind.limit_quote`."""
-        if settings.source.pages_after_match is None and plan_searches(settings) is None:
+        plan = plan_searches(settings)
+        if settings.source.pages_after_match is None and plan is None:
             return ""
-        if settings.crawl.steps and plan_searches(settings) is not None:
+        time = "" if plan is None or not makes_searches_only(settings, plan) else _describe_searched(plan)
+        ends = f"{time} searched, or a budget is reached" if time else "the budget is reached"
+        if settings.crawl.steps and plan is not None:
             found = pluralize(settings.crawl.steps, "account is", "accounts are")
-            return f"It ends when {found} found: remove steps under [crawl] to go on until the budget is reached."
-        return describe_open_end(settings.source.read)
+            return f"It ends when {found} found: remove steps under [crawl] to go on until {ends}."
+        return f"It ends when {ends}." if time else describe_open_end(settings.source.read)
+
+    def has_searched_all(self, traces: "CampaignTraces", settings: Settings) -> bool:
+        """See `CrawlKind.has_searched_all`."""
+        from socialcrawl.crawls.collect.searched_time import (  # noqa: PLC0415 - plans are made without SQLAlchemy
+            measure_searched_time,
+        )
+
+        searched = measure_searched_time(traces, traces.read_campaign(settings.name))
+        return searched is not None and searched.alone and not searched.left
 
     def find_counted_span(self, settings: Settings, began: float | None, now: float) -> CountedSpan | None:
         """See `CrawlKind.find_counted_span`: the span that is searched."""
@@ -149,8 +160,16 @@ class CollectKind(CrawlKind):
     def explain_estimate(self, settings: Settings, quote: "Quote", steps: float) -> Iterator[str]:
         """See `CrawlKind.explain_estimate`."""
         del quote, steps
+        plan = plan_searches(settings)
+        if plan is not None and makes_searches_only(settings, plan):
+            return
         if late := _explain_late_switch(settings):
             yield f"{late}."
+
+
+def _describe_searched(plan: SlicePlan) -> str:
+    """Return which time is searched, with its verb."""
+    return "all of the time is" if plan.back == inf else "the last 7 days are"
 
 
 def _explain_late_switch(settings: Settings) -> str:

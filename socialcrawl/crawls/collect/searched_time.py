@@ -1,6 +1,6 @@
 """How much of the time of the topic a collection has searched, where it searches span by span."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from socialcrawl.campaign.settings import load_stored
@@ -18,7 +18,7 @@ class SearchedTime(NamedTuple):
 
     Attributes:
         begin, until: the whole span of time, ISO 8601.
-        left: how many seconds of it are left to search, of all queries together; often those with the most posts.
+        left: how many seconds of it are left to search for at least one query; often those with the most posts.
         left_from, left_to: begin and end of the earliest and of the latest of them, ISO 8601; None: none is left.
         searches: how many searches of spans there were.
         posts: how many posts they returned.
@@ -70,7 +70,7 @@ def measure_searched_time(traces: CampaignTraces, campaign: StoredCampaign) -> S
     for one in searches:
         if one.missing is None:
             spans.setdefault(one.node, []).append(_find_complete(one.since, one.mark))
-    left = [gap for some in spans.values() for gap in _list_gaps(some, begin, until)]
+    left = _merge_spans(gap for some in spans.values() for gap in _list_gaps(some, begin, until))
     return SearchedTime(
         format_time(begin),
         format_time(until),
@@ -88,6 +88,17 @@ def _find_complete(since: str, mark: str | None) -> tuple[float, float]:
     """Return what of a span was searched: from the mark on, or all."""
     begin, end = parse_span(since)
     return (parse_time(mark) if mark else begin), end
+
+
+def _merge_spans(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the spans that cover the same time without overlap, in order."""
+    merged: list[tuple[float, float]] = []
+    for low, high in sorted(spans):
+        if merged and low <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], high)
+        else:
+            merged.append((low, high))
+    return merged
 
 
 def _list_gaps(spans: Sequence[tuple[float, float]], begin: float, end: float) -> Iterator[tuple[float, float]]:

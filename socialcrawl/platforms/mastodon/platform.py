@@ -22,6 +22,7 @@ from socialcrawl.platforms.mastodon.full_text import list_text_queries, make_con
 from socialcrawl.platforms.mastodon.shown_statuses import make_check
 from socialcrawl.platforms.mastodon.source import (
     FOLLOWING,
+    INSTANCE,
     LOOK_UP,
     PAGED_TAG,
     POST,
@@ -174,13 +175,18 @@ class MastodonPlatform(Platform):
 
     def describe_reach(self, queries: Sequence[str], slices: SlicePlan) -> str:
         """See `Platform.describe_reach`: posts with one of the hashtags, and what authors let be searched."""
-        texts = [query for query in queries if slices.full_text and not query.startswith("#")]
-        found = [HASHTAGS_ONLY] if len(texts) < len(queries) else []
-        return " ".join([*found, *([SEARCHABLE_ONLY] if texts else [])])
+        tags, texts = _split_queries(queries, slices)
+        return " ".join([*([HASHTAGS_ONLY] if tags else []), *([SEARCHABLE_ONLY] if texts else [])])
 
     def get_slice_endpoint(self, slices: SlicePlan) -> str:
         """See `Platform.get_slice_endpoint`: every page of a hashtag has a bound of ids, and counts as a later page."""
         return SEARCH if slices.full_text else PAGED_TAG
+
+    def list_slice_endpoints(self, settings: Settings, queries: Sequence[str], slices: SlicePlan) -> Sequence[str]:
+        """See `Platform.list_slice_endpoints`: with a token, an empty page of a hashtag is checked."""
+        tags, texts = _split_queries(queries, slices)
+        tagged = [PAGED_TAG, *([INSTANCE] if settings.source.variable else [])]
+        return [*(tagged if tags else []), *([SEARCH] if texts else [])]
 
     def make_post_look_up(self, settings: Settings) -> PostLookUp:
         """See `Platform.make_post_look_up`: of the campaign's own instance, which knows posts by its own numbers."""
@@ -292,6 +298,12 @@ class MastodonPlatform(Platform):
         from socialcrawl.platforms.mastodon.wire import MastodonWire  # noqa: PLC0415 - plans are made without httpx
 
         return wire.read_about if isinstance(wire, MastodonWire) else None
+
+
+def _split_queries(queries: Sequence[str], slices: SlicePlan) -> tuple[list[str], list[str]]:
+    """Return the queries that are read from hashtag timelines, and those that the texts of posts are searched for."""
+    texts = [query for query in queries if slices.full_text and not query.startswith("#")]
+    return [query for query in queries if query not in texts], texts
 
 
 def _parse_page_address(address: str) -> str | None:
