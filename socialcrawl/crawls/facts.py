@@ -27,6 +27,8 @@ class KindFacts:
         crawl: keys of [crawl] that have an effect in this kind. Those of the built-in kinds have none in other kinds,
             which refuse them unless they name them here too.
         unused: dotted keys of sections that all kinds have, without effect in this kind: templates leave them out.
+        reading: the line on `read` under [source] in templates of platforms that search posts of named accounts;
+            "": there is none.
         follows_captures: whether it begins with the authors of a capture, where [seeds] capture names one.
         fixed: sections and dotted keys that cannot change after the campaign began, because outcomes depend on them.
         reads_further: whether timelines of accounts that were matched are read on, page after page.
@@ -43,6 +45,7 @@ class KindFacts:
     crawl: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
+    reading: str = ""
     follows_captures: bool = False
     reads_further: bool = False
 
@@ -64,6 +67,7 @@ TRACK = KindFacts(
     TrackSection,
     ("target", "topical", "expansion", "recrawl", "p", "window", "rest", "parallel"),
     topical=True,
+    reading='# read = "match"                # pay for new posts that match only (docs/how-to/match.md)',
     follows_captures=True,
 )
 REFRESH = KindFacts(
@@ -84,6 +88,8 @@ SAMPLE = KindFacts(
     files=("tree", "labels", "wider_labels"),
     fixed=("sample", "topic"),
     unused=("seeds.capture",),
+    reading='# read = "match"                # judge accounts by searches for the keywords, and read those on topic '
+    "only (docs/how-to/match.md)",
 )
 CAPTURE = KindFacts(
     "capture",

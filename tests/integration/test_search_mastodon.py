@@ -228,3 +228,23 @@ def test_words_without_a_sign_are_named_with_the_hashtag_that_is_read(tmp_path):
     [said] = [text for about, text in plan.warnings if about == "keywords"]
     assert "'good weekend' is read as the hashtag #goodweekend" in said
     assert "full_text = true under [source]" in said
+
+
+@pytest.mark.parametrize(
+    ("keyword", "source", "said"),
+    [
+        ("C++", {}, "'C++' is read as the hashtag #C, because hashtags have letters, digits and _ only"),
+        ("#C++", {}, "Posts with #C count only if they contain '#C++' too; with full_text = true"),
+        ("#C++", TEXTS, "Posts with #C count only if they contain '#C++' too"),
+        ("week-end", {}, "Posts with #weekend count only if they contain 'week-end' too"),
+        ("Week End*", {}, "'Week End*' is read as the hashtag #WeekEnd, so posts without that sign are not found"),
+        ("C++", TEXTS, ""),
+        ("#Café", {}, ""),
+    ],
+)
+def test_keywords_whose_hashtag_lacks_some_of_their_characters_are_named(keyword, source, said, tmp_path):
+    given = {"topic": {"keywords": ["#mood", keyword]}, "source": source}
+    plan = make_plan(searching("http://127.0.0.1:1", tmp_path / "a.db", **given))
+    found = " ".join(text for about, text in plan.warnings if about == "keywords" and "hashtag" in text)
+    assert said in found
+    assert bool(said) == bool(found)

@@ -43,7 +43,8 @@ def write_campaign_file(
         raise SettingsError("A campaign that refreshes a dataset has no topic: remove the keywords.")
     check_keywords(keywords, AS_OPTIONS)
     if facts is not DEFAULT:
-        text = _adapt_to_kind(text, facts, template)
+        reading = facts.reading if find_platform(platform).roles.match else ""
+        text = _adapt_reading(_adapt_to_kind(text, facts, template), reading)
         text = _leave_out_others(_leave_out_unused(text, facts), find_platform_facts(platform).title)
     if dataset:
         text = _adapt_to_dataset(text, template)
@@ -90,6 +91,13 @@ def _adapt_to_kind(text: str, facts: KindFacts, template: Template) -> str:
     if place and not sections[place - 1].endswith("\n"):
         sections[place - 1] += "\n"
     return "".join([head, *sections[:place], own + "\n", *sections[place:]])
+
+
+def _adapt_reading(text: str, reading: str) -> str:
+    """Return a template with one line on how accounts are read, or none, in place of the lines under [source]."""
+    line = re.compile(r"^# read = .*\n(?: +# .*\n)*(?:# full_text = .*\n)?", re.MULTILINE)
+    head, source, rest = text.partition("[source]\n")
+    return head + source + line.sub(lambda _: reading and f"{reading}\n", rest, count=1)
 
 
 def _leave_out_others(text: str, title: str) -> str:

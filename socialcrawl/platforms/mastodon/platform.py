@@ -50,7 +50,10 @@ PAGE = re.compile(r"(?:https?://)?([^/?#@\s]+)/(?:@|users/)([^/?#\s]+)/?(?:[?#]\
 TIMED = 1_508_284_800.0  # 2017-10-18, Unix seconds: the release of 2.0, since which ids tell their time
 PAGES = 5  # of a span that is searched, before its rest is cut into new spans
 HASHTAGS_ONLY = "Hashtags were read from their timelines on one instance, so posts without these hashtags are missing."
-SEARCHABLE_ONLY = "The full-text search of the instance finds only posts of authors who allow it."
+SEARCHABLE_ONLY = (
+    "The full-text search of the instance finds only posts of authors who allow it, and posts that the account of the "
+    "token wrote or dealt with."
+)
 ALL = ["*"]  # the instances that are asked about the accounts of an old dataset: their own
 
 
@@ -163,15 +166,25 @@ class MastodonPlatform(Platform):
 
     def list_slice_doubts(self, topic: Topic, slices: SlicePlan) -> Iterator[str]:
         """See `Platform.list_slice_doubts`: words without a sign are read as hashtags, or not at all."""
-        for keyword in () if slices.full_text else dict.fromkeys(topic.keywords):
-            tag = find_captured(" ".join(keyword.rstrip("*").split()))
+        rest = (
+            ""
+            if slices.full_text
+            else f"; with full_text = true under [{slices.section}] and a token, texts are searched instead"
+        )
+        for keyword in dict.fromkeys(topic.keywords):
+            word = " ".join(keyword.rstrip("*").split())
+            tag, about = find_captured(word), f"[topic] keywords: {keyword!r}"
+            if slices.full_text and not word.startswith("#"):
+                continue
             if tag is None:
-                yield f"[topic] keywords: {keyword!r} can be no hashtag, so nothing is read for it"
-            elif not keyword.startswith("#"):
+                yield f"{about} can be no hashtag, so nothing is read for it"
+            elif fold(tag) != fold("#" + word.replace(" ", "").removeprefix("#")):
                 yield (
-                    f"[topic] keywords: {keyword!r} is read as the hashtag {tag}, so posts without that sign are not "
-                    f"found; with full_text = true under [{slices.section}] and a token, texts are searched instead"
+                    f"{about} is read as the hashtag {tag}, because hashtags have letters, digits and _ only. Posts "
+                    f"with {tag} count only if they contain {keyword!r} too{rest}"
                 )
+            elif not word.startswith("#"):
+                yield f"{about} is read as the hashtag {tag}, so posts without that sign are not found{rest}"
 
     def describe_reach(self, queries: Sequence[str], slices: SlicePlan) -> str:
         """See `Platform.describe_reach`: posts with one of the hashtags, and what authors let be searched."""

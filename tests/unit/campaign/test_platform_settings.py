@@ -100,6 +100,27 @@ def test_each_platform_has_a_file_to_begin_with(platform, tmp_path):
     assert make_plan(read(file)).settings.crawl.control == 0.1, "it is there to be uncommented"
 
 
+@pytest.mark.parametrize(
+    ("platform", "kind", "lines"),
+    [
+        ("x", "collect", ['# read = "search"   ']),
+        ("x", "track", ['# read = "match"    ']),
+        ("x", "sample", ['# read = "match"    ']),
+        ("x", "capture", []),
+        ("mastodon", "collect", ['# read = "search"   ', "# full_text = true  "]),
+        ("mastodon", "track", []),
+        ("mastodon", "sample", []),
+    ],
+)
+def test_a_file_to_begin_with_names_the_ways_of_reading_that_its_kind_has(platform, kind, lines, tmp_path):
+    write_campaign_file(tmp_path / "a.toml", ["telescope"], platform, kind)
+    source = (tmp_path / "a.toml").read_text("utf-8").partition("[source]")[2].partition("\n[")[0]
+    found = [line for line in source.splitlines() if line.startswith(("# read = ", "# full_text = "))]
+    assert [line[:20] for line in found] == lines
+    told = "only (docs/how-to/match.md)" if "match" in str(lines) else "docs/how-to/match.md"
+    assert (told in source) == bool(lines)
+
+
 def test_a_platform_that_is_not_known_has_none(tmp_path):
     with pytest.raises(
         SettingsError, match=r"Unknown platform 'friendster'\. Choose one of: x, bluesky, mastodon, web"
