@@ -108,7 +108,7 @@ class SourceSection(Section):
     )
     full_text: bool = Field(
         default=False,
-        description="Mastodon, read: with a token of your instance, search texts for keywords that are no #hashtags",
+        description="Mastodon, read: with a token of your instance, search texts for keywords without #",
     )
     pages_per_user: Annotated[int, Field(ge=1, le=MOST_PAGES)] = Field(
         default=1, description='pages of 100 posts of a timeline (default with read = "match" and kind collect: 32)'

@@ -77,7 +77,7 @@ class CaptureSection(Section):
 
     full_text: bool = Field(
         default=False,
-        description="Mastodon: with a token of your instance, search texts for the keywords that are no #hashtags",
+        description="Mastodon: with a token of your instance, search texts for keywords without #",
     )
 
     @model_validator(mode="after")

@@ -166,11 +166,8 @@ class MastodonPlatform(Platform):
 
     def list_slice_doubts(self, topic: Topic, slices: SlicePlan) -> Iterator[str]:
         """See `Platform.list_slice_doubts`: words without a sign are read as hashtags, or not at all."""
-        rest = (
-            ""
-            if slices.full_text
-            else f"; with full_text = true under [{slices.section}] and a token, texts are searched instead"
-        )
+        rest = f"; with full_text = true under [{slices.section}] and a token, texts are searched instead"
+        rest = "" if slices.full_text else rest
         for keyword in dict.fromkeys(topic.keywords):
             word = " ".join(keyword.rstrip("*").split())
             tag, about = find_captured(word), f"[topic] keywords: {keyword!r}"
@@ -178,7 +175,7 @@ class MastodonPlatform(Platform):
                 continue
             if tag is None:
                 yield f"{about} can be no hashtag, so nothing is read for it"
-            elif fold(tag) != fold("#" + word.replace(" ", "").removeprefix("#")):
+            elif fold(tag) != fold("#" + word.removeprefix("#")):
                 yield (
                     f"{about} is read as the hashtag {tag}, because hashtags have letters, digits and _ only. Posts "
                     f"with {tag} count only if they contain {keyword!r} too{rest}"
