@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 import orjson
 from sqlalchemy import Connection, text
 
+from socialcrawl.campaign.search_reach import describe_search_reach
 from socialcrawl.campaign.sections.access import READING_KEYS
 from socialcrawl.crawls.facts import DEFAULT, find_kind_facts, list_foreign_keys
 from socialcrawl.crawls.registry import find_kind
-from socialcrawl.crawls.search_reach import describe_search_reach
 from socialcrawl.engine.model import MILLS_PER_DOLLAR
 from socialcrawl.exporters.columns import Person
 from socialcrawl.exporters.pseudonymize import Pseudonymizer

@@ -67,7 +67,7 @@ class CampaignParameters:
         inward: whether steps also ask who mentions an account.
         heeds: whether accounts are looked up before their posts are read; see `EndpointRoles`.
         captures: whether searches are read to their end, however many pages they have.
-        searched: of captures, the endpoints that searches use besides `roles.search`.
+        searched: of captures, the endpoints that searches use besides that of `roles`.
         parts: of captures, into how many slices of time each query's span is cut at first.
         endless: of captures, whether they go on with new posts.
         counts: of captures, the requests at most that count posts before slices are cut, by endpoint.

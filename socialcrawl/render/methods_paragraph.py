@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from socialcrawl.campaign.search_reach import describe_search_reach
 from socialcrawl.crawls.collect.estimators.registry import ESTIMATORS
 from socialcrawl.crawls.collect.searched_time import measure_searched_time
 from socialcrawl.crawls.facts import BUILT_IN, DEFAULT
 from socialcrawl.crawls.registry import find_kind
-from socialcrawl.crawls.search_reach import describe_search_reach
 from socialcrawl.engine.model import Reason
 from socialcrawl.exporters.datasheet_facts import count_gaps, is_other_server, read_span, select_settings
 from socialcrawl.platforms.facts import PlatformFacts, find_platform_facts
