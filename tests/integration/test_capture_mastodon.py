@@ -109,7 +109,7 @@ def test_an_instance_that_shows_no_hashtags_ends_the_run_before_anything_is_call
         given = capturing(mock.url, tmp_path / "a.db", limits=MANY, source=source)
         reason, _ = crawl(check_settings(given, "test"))
     assert reason.kind == "failed"
-    assert ("turned its hashtag timelines off" if token else "sign in with a token") in reason.why
+    assert ("turned its hashtag timelines off" if token else "set token_env under [source]") in reason.why
     assert rows(tmp_path / "a.db", "select count(*) from captured_slice where state <> 'open'") == [(0,)]
 
 
