@@ -95,7 +95,8 @@ class Plan:
         if slices is None or not shape.captures or not self.queries:
             return shape
         first, *others = self.platform.list_slice_endpoints(settings, self.queries, slices)
-        return replace(shape, roles=replace(shape.roles, search=first), searched=tuple(filter(self.policy.find_endpoint, others)))
+        known = tuple(filter(self.policy.find_endpoint, others))
+        return replace(shape, roles=replace(shape.roles, search=first), searched=known)
 
     def _limit_pages(self) -> Policy:
         """Return the policy, with the smaller pages of searches of spans of time."""

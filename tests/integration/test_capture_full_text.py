@@ -18,6 +18,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.lab.post_table import fold_name
 from socialcrawl.mock import faults
 from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.platforms.mastodon.source import INSTANCE, PAGED_TAG
 
 SEARCH = "/api/v2/search"
 SERVED = {"mastodon_limit": K, "paged_limit": K, "windows": {"mastodon": D, "paged": D}}
@@ -160,6 +161,7 @@ def test_without_a_token_there_is_no_search_and_the_quote_knows_the_endpoint(moc
         make_plan(check_settings(capturing(mock.url, tmp_path / "a.db", source={"token_env": None}), "test"))
     plan = make_plan(check_settings(capturing(mock.url, tmp_path / "a.db", keywords=("a  b*", "#x1", "A b")), "test"))
     assert (plan.shape.roles.search, plan.queries) == (SEARCH, ["A b", "#x1"])
+    assert plan.shape.searched == (PAGED_TAG, INSTANCE)
 
 
 def test_what_is_forgotten_is_in_no_table_of_a_capture_that_still_verifies_and_goes_on(mock, tmp_path):

@@ -196,7 +196,7 @@ class MastodonPlatform(Platform):
         """See `Platform.list_slice_endpoints`: with a token, an empty page of a hashtag is checked."""
         tags, texts = _split_queries(queries, slices)
         tagged = [PAGED_TAG, *([INSTANCE] if settings.source.variable else [])]
-        return [*(tagged if tags else []), *([SEARCH] if texts else [])]
+        return [*([SEARCH] if texts else []), *(tagged if tags else [])]
 
     def make_post_look_up(self, settings: Settings) -> PostLookUp:
         """See `Platform.make_post_look_up`: of the campaign's own instance, which knows posts by its own numbers."""
