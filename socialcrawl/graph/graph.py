@@ -164,6 +164,10 @@ class CrawlGraph:
             return np.arange(self.size)
         return np.concatenate(changed) if changed else NO_ROWS
 
+    def note_changed(self, rows: Rows) -> None:
+        """Note that an estimator knows more of rows, so that `take_changes` returns them."""
+        self._changed.append(rows)
+
     def seed(self, node: Node) -> None:
         """Make `node` known as a seed: at distance 0, and never in the frontier."""
         row = self._get_row(node)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from socialcrawl.crawls.collect.estimators.adaptive import Adaptive
 from socialcrawl.crawls.collect.estimators.added import AddedEstimator, find_estimator_fault, make_object
 from socialcrawl.crawls.collect.estimators.base import Estimator
 from socialcrawl.crawls.collect.estimators.baseline import BreadthFirst, RandomEstimator
@@ -18,6 +19,7 @@ from socialcrawl.text.wording import explain_unknown
 
 H = ("sum", "avg", "max")
 NAMES = (
+    "adaptive",
     "random",
     "bfs",
     *(f"nh-{of}-{h}" for of in ("n", "e", "ne") for h in H),
@@ -116,6 +118,8 @@ def make_estimator(
     if ESTIMATORS.is_added(name):
         return AddedEstimator(name, make_object(ESTIMATORS.load(name), f"the estimator {name!r}", seed, options or {}))
     match family:
+        case "adaptive":
+            return Adaptive()
         case "random":
             return RandomEstimator(seed)
         case "bfs":
