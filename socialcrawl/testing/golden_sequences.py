@@ -1,6 +1,7 @@
 """Golden sequences: the steps of every built-in estimator and strategy on the graphs of `known_graphs`.
 
-They are written out, not computed: they follow from the definitions (Gouriten et al., sections 4 and 5). A test of
+They are written out, not computed: they follow from the definitions (Gouriten et al., sections 4 and 5; of `adaptive`
+in its module). A test of
 socialcrawl compares them with a referee that does all sums in fractions and knows nothing of the package.
 """
 
@@ -21,6 +22,7 @@ _LINES = {
     # greedy      the same,   altered     altered     in          the same,
     #             r = 3       0.5, 0.65   0, 0.3      proportion  r = 3
     "market": """
+adaptive     137895462   132768954   273968154   216975438   326179584   312875964
 random       159473286   123645789   156479238   146593287   326719548   312874956
 bfs          123456789   123456789   217549386   213549876   315724986   312874956
 nh-n-sum     126793845   123768945   267938154   267938154   379218645   312786945
@@ -47,6 +49,7 @@ nr           126793845   123876945   263978154   267938154   379286145   3127869
 oracle       273896154   231857496   273896154   238796154   379286154   321874956
 """,
     "towns": """
+adaptive     62589147    62791584    79145862    76259814    26971584    26157984
 random       69148275    62751984    69725814    62598174    27916485    26157984
 bfs          67129458    67129458    76259814    76124859    26971584    26175984
 nh-n-sum     12659874    12659784    71259864    12658947    26917584    27165984
@@ -73,6 +76,7 @@ nr           12589647    12695784    79145826    79142586    26917584    2615798
 oracle       79265814    72695184    79625814    79625814    27961584    26175984
 """,
     "even": """
+adaptive     125694837a  12356498a7  25379a6814  2154986a37  325619487a  312764958a
 random       159483276a  1236457a89  1539782a46  148593276a  325678a914  312768954a
 bfs          123456789a  123456789a  215498376a  21374a8659  325168a974  312768954a
 nh-n-sum     12596348a7  12356498a7  25396a1487  25963148a7  315269a487  31264598a7
@@ -99,6 +103,7 @@ nr           12659348a7  12356498a7  25693a1487  2596a31487  315429867a  312684a
 oracle       251486a379  213584769a  251486a937  251486a937  2561a48379  213547a869
 """,
     "detour": """
+adaptive     153426897ab 132584967ab 2839465a1b7 2158946a3b7 31524896ab7 31245896a7b
 random       15328946ab7 123458697ab 15289436ab7 153467289ab 3145289a67b 31254896a7b
 bfs          12358496a7b 12358496a7b 21589436a7b 21348965ab7 31524896ab7 31245896a7b
 nh-n-sum     1253894ab67 12358496a7b 2158943ab67 215894a3b67 3142589a6b7 31254896a7b

@@ -208,5 +208,5 @@ def test_an_unknown_name_is_answered_with_the_nearest_and_all(wrong, nearest):
 
 
 def test_every_name_is_an_estimator_of_its_own():
-    assert len(set(NAMES)) == len(NAMES) == 23
-    assert {name.split("-")[0] for name in NAMES} == {"random", "bfs", "nh", "lnh", "hybrid", "opic", "nr"}
+    assert len(set(NAMES)) == len(NAMES) == 24
+    assert {name.split("-")[0] for name in NAMES} == {"adaptive", "random", "bfs", "nh", "lnh", "hybrid", "opic", "nr"}

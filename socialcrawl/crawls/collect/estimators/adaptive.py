@@ -13,7 +13,8 @@ to fit, and fades: of both, each divided by its standard deviation over the rows
     score = fit + FADE / (FADE + rows) hope
 
 Weights, mu and the fading share change at refits only, whenever the rows have grown by a tenth, and the record of a
-mentioner counts anew when it has grown by a quarter. So in between, scores change only where the graph does.
+mentioner counts anew when it has grown by a quarter. So in between, scores change only where the graph does. Records
+and flow of a node that turned out to be another one stay with its first name.
 """
 
 from collections.abc import Sequence
@@ -46,6 +47,8 @@ LN2 = 0.6931471805599453
 class Records:
     """How relevant the targets of each fetched node turned out to be, and what that says of frontier nodes.
 
+    Arrays by row have at least one place more than there were rows, which stays 0: later rows are read from there.
+
     Attributes:
         known: float64 by row: the sum over mentioners u of (sum of values) / (number + DOUBT).
         unknown: likewise of DOUBT / (number + DOUBT), which is to be multiplied by mu.
@@ -59,14 +62,14 @@ class Records:
         self._number = np.full(1024, -1, np.int32)  # of each fetched row
         self._last = np.full(1024, -1, np.int32)  # the last of the links to each row
         self._links = 0
-        self._before = np.empty(1024, np.int32)  # the link to the same row before each link
-        self._from = np.empty(1024, np.int32)  # the number of the node from which each link comes
+        self._before = np.zeros(1024, np.int32)  # the link to the same row before each link
+        self._from = np.zeros(1024, np.int32)  # the number of the node from which each link comes
         self._targets: list[Rows] = []  # by number
-        self._own = np.zeros((1024, TOLD_COUNT + 1))  # by number: value, share of flow, sum and count now, sum and count as told
+        self._own = np.zeros((1024, TOLD_COUNT + 1))  # by number
 
     def reserve(self, size: int) -> None:
         """Make room for `size` rows."""
-        if size > len(self.known):
+        if (size := size + 1) > len(self.known):
             self.known, self.unknown = grow_array(self.known, size), grow_array(self.unknown, size)
             self.flow, self.mentioners = grow_array(self.flow, size), grow_array(self.mentioners, size)
             longer = len(grow_array(self._number, size))
@@ -75,9 +78,9 @@ class Records:
             )
 
     def note(self, graph: CrawlGraph, row: int) -> list[Rows]:
-        """Take in a node that was fetched, or read further; return rows that records have changed otherwise than links.
+        """Take in a node that was fetched, or read further; return rows whose records change without a new link.
 
-        These are told of in pieces, some repeatedly.
+        They come in pieces, some repeatedly.
         """
         self.reserve(graph.size)
         number, value, before = int(self._number[row]), float(graph.value(np.array([row]))[0]), 0.0
@@ -102,8 +105,9 @@ class Records:
 
     def average(self, rows: Rows) -> tuple[Floats, Floats]:
         """Return the mean of `known` and of `unknown` over the mentioners of each of `rows`; 0 and 1 without any."""
-        many = np.maximum(self.mentioners[rows], 1)
-        return self.known[rows] / many, np.where(self.mentioners[rows] > 0, self.unknown[rows] / many, 1.0)
+        many = self.mentioners.take(rows, mode="clip")
+        known, unknown = (of.take(rows, mode="clip") / np.maximum(many, 1) for of in (self.known, self.unknown))
+        return known, np.where(many > 0, unknown, 1.0)
 
     def _connect(self, number: int, targets: Rows) -> None:
         """Note that a node links to these rows, each of which it had no link to."""
@@ -123,7 +127,7 @@ class Records:
         self.unknown[targets] += sign * (DOUBT / (count + DOUBT))
 
     def _tell_mentioners(self, row: int, more: float, *, is_new: bool) -> list[Rows]:
-        """Let those who mention a node know its value, or what was added to it; return the targets of those who tell."""
+        """Let those who mention a node know its value, or what was added to it; return rows whose records change."""
         found, link = [], int(self._last[row])
         while link >= 0:
             found.append(int(self._from[link]))
@@ -139,7 +143,8 @@ class Records:
         own[tells, TOLD_SUM], own[tells, TOLD_COUNT] = own[tells, SUM], own[tells, COUNT]
         self._own[found] = own
         changed = []
-        for number, known, unknown in zip(np.array(found)[tells].tolist(), (after - before).tolist(), surer.tolist(), strict=True):
+        by_teller = np.array(found)[tells].tolist(), (after - before).tolist(), surer.tolist()
+        for number, known, unknown in zip(*by_teller, strict=True):
             self.known[self._targets[number]] += known
             self.unknown[self._targets[number]] += unknown
             changed.append(self._targets[number])
@@ -170,7 +175,6 @@ class Adaptive(Estimator):
 
     def note_fetched(self, graph: CrawlGraph, row: int) -> None:
         """Keep the features that a node had, then let records know its value."""
-        self.records.reserve(graph.size)
         self._features = self._read_features(graph, np.array([row]))[:, 0]
         self._values += float(graph.value(np.array([row]))[0])
         self._fetched += 1
@@ -178,20 +182,20 @@ class Adaptive(Estimator):
             graph.note_changed(rows)
 
     def learn(self, x: Floats, y: Floats) -> None:
-        """Take in the value of the node that was fetched last."""
-        row = np.append(self._features, y[-1])
-        self._first += row
-        self._second += row[:, None] * row
-        self.rows += 1
-        if self.rows >= self._next:
-            self._refit()
+        """Take in the value of the node that was fetched last, with the features that it had then."""
+        for value in y.tolist():
+            row = np.append(self._features, value)
+            self._first += row
+            self._second += row[:, None] * row
+            self.rows += 1
+            if self.rows >= self._next:
+                self._refit()
 
     def _read_terms(self, graph: CrawlGraph, rows: Rows) -> Floats:
         """Return the features of `rows`, float64 of shape (len(FEATURES) + 1, len(rows))."""
-        self.records.reserve(graph.size)
         n, e, ne, links, n_max, e_max = graph.columns(("n_sum", "e_sum", "ne_sum", "links", "n_max", "e_max"), rows)
         many = np.maximum(links, 1.0)
-        logs = take_logarithm(np.stack([n, e, ne, links, self.records.flow[rows]]))
+        logs = take_logarithm(np.stack([n, e, ne, links, self.records.flow.take(rows, mode="clip")]))
         return np.concatenate([logs, np.stack([n_max, e_max, n / many, e / many, *self.records.average(rows)])])
 
     def _read_features(self, graph: CrawlGraph, rows: Rows) -> Floats:
@@ -201,7 +205,7 @@ class Adaptive(Estimator):
     def _refit(self) -> None:
         """Fit the weights to all rows."""
         self._next = max(self.rows + 1, ceil(self.rows * REFIT))
-        self.mean = self._values / self._fetched
+        self.mean = self._values / max(1, self._fetched)
         if self.rows < EARLY:
             return
         mean = self._first / self.rows

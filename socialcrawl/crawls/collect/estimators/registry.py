@@ -1,6 +1,6 @@
 """The names of the estimators, as settings and the command line use them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from socialcrawl.crawls.collect.estimators.adaptive import Adaptive
@@ -31,6 +31,8 @@ NAMES = (
     "nr",
 )
 """All estimators by name; `hybrid-H` starts as `nh-ne-H` unless another start is named."""
+PLAIN: Mapping[str, Callable[[], Estimator]] = {"adaptive": Adaptive, "bfs": BreadthFirst}
+"""Those that nothing is said of but their name."""
 
 
 ESTIMATORS = PluginGroup("socialcrawl.estimators", "estimator", NAMES, find_estimator_fault, by_path=True)
@@ -113,17 +115,15 @@ def make_estimator(
         check_start(start or "bfs")
     except ValueError as error:
         raise SettingsError(str(error)) from error
+    if name in PLAIN:
+        return PLAIN[name]()
     if name.startswith(PREFIX):
         return make_regressor(name, seed=seed, features=features, options=options)
     if ESTIMATORS.is_added(name):
         return AddedEstimator(name, make_object(ESTIMATORS.load(name), f"the estimator {name!r}", seed, options or {}))
     match family:
-        case "adaptive":
-            return Adaptive()
         case "random":
             return RandomEstimator(seed)
-        case "bfs":
-            return BreadthFirst()
         case "nh":
             return Neighbourhood(*rest.split("-"))
         case "opic":

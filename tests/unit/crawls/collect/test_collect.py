@@ -69,7 +69,7 @@ def test_the_best_link_decides_for_nh_e_max_worked_out_by_hand():
     assert sequence(crawl(roads(), collect("nh-e-max", [0]))[0]) == [0, 2, 4, 1, 6, 7, 3, 5, 8]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "adaptive"])  # whose referee is in tests/golden
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_the_crawl_is_the_one_of_a_referee_who_rescans_everything(graph, name):
     make, seeds = GRAPHS[graph]
