@@ -14,8 +14,9 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.lab.simulation import ReplaySetup
 from socialcrawl.text.wording import explain_unknown
 
-SLOW = ("lnh-wide", "nr")
-ESTIMATORS = tuple(name for name in NAMES if name not in SLOW)
+OURS = ("adaptive", "lnh-wide")
+SLOW = ("nr",)
+ESTIMATORS = tuple(name for name in NAMES if name not in (*OURS, *SLOW))
 """Every estimator of section 5 but Navigational Rank, which is too slow for all but short crawls."""
 
 FIELDS = {one.name for one in fields(ReplaySetup)} - {"estimator", "budget", "seed", "objective"}
