@@ -36,7 +36,7 @@ from socialcrawl.storage.queries.traces import AccountVisit, CampaignTraces, Inc
 from socialcrawl.storage.sql_store import SqlStore
 
 USERNAMES = ["PERSON0", "person11", "nobody"]
-SUMS = ("nh-ne-sum", "nh-n-max", "nh-e-avg", "lnh-sum", "lnh-wide", "hybrid-sum", "bfs")
+SUMS = ("adaptive", "nh-ne-sum", "nh-n-max", "nh-e-avg", "lnh-sum", "lnh-wide", "hybrid-sum", "bfs")
 OTHERS = ("opic", "opic-ne", "nr", "random", "sklearn.linear_model.SGDRegressor")
 
 

@@ -15,6 +15,7 @@ from socialcrawl.campaign.settings import Settings, check_settings
 from socialcrawl.crawls.base import remember_seeds
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import BreadthFirst, Estimator, Hybrid, Linear, Neighbourhood
+from socialcrawl.crawls.collect.estimators.adaptive import PARTS, Adaptive
 from socialcrawl.crawls.collect.estimators.added import AddedEstimator
 from socialcrawl.crawls.collect.estimators.base import ScoreTerms
 from socialcrawl.crawls.collect.make import make_collect
@@ -324,6 +325,8 @@ def _find_name(speaks: Estimator, combined: Estimator) -> str:
         name = f"nh-{speaks.feature.replace('_', '-')}"
     elif isinstance(speaks, Linear):
         name = f"linear in {', '.join(speaks.features)}"
+    elif isinstance(speaks, Adaptive):
+        name = "adaptive"
     elif isinstance(speaks, AddedEstimator):
         name = speaks.name
     if not isinstance(combined, Hybrid):
@@ -340,4 +343,6 @@ def _split_score(terms: ScoreTerms, crawl: Collect, row: int) -> list[ScorePart]
         names = [terms.of.feature]
     elif isinstance(terms.of, BreadthFirst):
         names = ["1 / (depth + 1)"]
+    elif isinstance(terms.of, Adaptive):
+        names = PARTS
     return [ScorePart(name, value, weight) for name, value, weight in zip(names, values, terms.weights, strict=True)]

@@ -29,6 +29,12 @@ from socialcrawl.graph.links import grow_array
 FEATURES = ("n", "e", "ne", "mentioners", "flow", "n_max", "e_max", "n_avg", "e_avg", "record")
 """Logarithms of n_sum, e_sum, ne_sum, of the number of links and of the flow; then n_max, ..., and the record."""
 
+PARTS = (
+    *("log n_sum", "log e_sum", "log ne_sum", "log links", "log flow", "n_max", "e_max", "n_avg", "e_avg"),
+    *("record of mentioners", "its uncertainty"),
+)
+"""The terms of a score, for people: those of FEATURES, the record in its two parts."""
+
 START = (0.1, 0.1, 0.1, 0.0, 0.1, 0.0, 0.0, 0.0, 0.0, 0.3)
 HOPE = (0.5, 0.5, 0.25, 0.0, 0.25, 0.0, 0.0, 0.0, 0.0, 2.0)
 ANY_SIGN = 3  # the number of mentioners may speak against a node
