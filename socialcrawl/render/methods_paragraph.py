@@ -195,6 +195,8 @@ def _searches_only(facts: CollectionFacts) -> bool:
 
 def _describe_source(estimator: str) -> str:
     """Return whose an estimator is: that of the paper, of an installed package, or of code that only the reader has."""
+    if estimator == "adaptive":
+        return "socialcrawl's own, fitted while it crawled; with features after Gouriten, Maniu and Senellart, 2014"
     if not ESTIMATORS.is_added(estimator):
         return "after Gouriten, Maniu and Senellart, 2014"
     package = ESTIMATORS.describe_package(estimator)

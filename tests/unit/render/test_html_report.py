@@ -538,6 +538,13 @@ def test_an_estimator_of_ones_own_is_not_said_to_be_that_of_the_paper(found, est
     assert "Gouriten" not in text
 
 
+def test_the_adaptive_estimator_is_said_to_be_of_socialcrawl(found):
+    report, facts = found
+    crawl = {**facts.settings["crawl"], "estimator": "adaptive"}
+    text = write_methods(replace_facts(facts, settings={**facts.settings, "crawl": crawl}), report.found, "1")
+    assert "(estimator adaptive; socialcrawl's own, fitted while it crawled; with features after Gouriten" in text
+
+
 def test_opt_outs_are_counted_and_their_neglect_is_said(found):
     report, facts = found
     told = CollectionFacts.__new__(CollectionFacts)
