@@ -5,9 +5,7 @@
 
 # ruff: noqa: S608  (the names are our own)
 
-from alembic import op
-
-from socialcrawl.storage.schema.kept import make_view
+from socialcrawl.storage.schema.kept import renew_views
 
 revision = "0017"
 down_revision = "0016"
@@ -156,14 +154,8 @@ BEFORE = (OLD_TOP_ACCOUNT, OLD_COVERAGE_GAP, OLD_CAPTURED_SLICE)
 
 
 def upgrade() -> None:
-    _renew(RENEWED)
+    renew_views(RENEWED)
 
 
 def downgrade() -> None:
-    _renew(BEFORE)
-
-
-def _renew(views: tuple[View, ...]) -> None:
-    for view in views:
-        op.execute(f"drop view {view[0]}")
-        make_view(*view)
+    renew_views(BEFORE)

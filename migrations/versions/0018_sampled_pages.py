@@ -1,15 +1,12 @@
 """`coverage_gap` knows the timelines of accounts that a sample judged by searches before it read them."""
 
-from alembic import op
-
-from socialcrawl.storage.schema.kept import make_view
+from socialcrawl.storage.schema.kept import renew_views
 
 revision = "0018"
 down_revision = "0017"
 branch_labels = None
 depends_on = None
 
-View = tuple[str, str, dict[str, str], str]
 OLD_COVERAGE_GAP = (
     "coverage_gap",
     "what a campaign could not read, and why: one row per kind of gap",
@@ -58,14 +55,8 @@ RENEWED = ((*OLD_COVERAGE_GAP[:3], OLD_COVERAGE_GAP[3].replace(f"{ACTS})\n", f"{
 
 
 def upgrade() -> None:
-    _renew(RENEWED)
+    renew_views(RENEWED)
 
 
 def downgrade() -> None:
-    _renew(BEFORE)
-
-
-def _renew(views: tuple[View, ...]) -> None:
-    for view in views:
-        op.execute(f"drop view {view[0]}")
-        make_view(*view)
+    renew_views(BEFORE)

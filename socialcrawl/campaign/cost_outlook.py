@@ -71,7 +71,11 @@ def has_begun(plan: Plan) -> bool:
         StoreError: the database is not ours, or a newer program's.
     """
     with _open_readonly(plan) as connection:
-        return connection is not None and plan.settings.name in [name for _, name in list_campaigns(connection)]
+        return connection is not None and _is_stored(plan, connection)
+
+
+def _is_stored(plan: Plan, connection: Opened) -> bool:
+    return plan.settings.name in [name for _, name in list_campaigns(connection)]
 
 
 def _read_done(plan: Plan, connection: Opened) -> CampaignProgress:
@@ -115,8 +119,7 @@ def make_campaign_quote(plan: Plan, matches: tuple[int, ...] | None = None, chan
 
 def _has_searched_all(plan: Plan, connection: Opened) -> bool:
     """Return whether a campaign has begun, and has nothing left to search."""
-    begun = plan.settings.name in [name for _, name in list_campaigns(connection)]
-    return begun and plan.kind.has_searched_all(CampaignTraces(connection), plan.settings)
+    return _is_stored(plan, connection) and plan.kind.has_searched_all(CampaignTraces(connection), plan.settings)
 
 
 def _find_counting_price(plan: Plan, spent: CampaignProgress, now: float) -> int | None:

@@ -339,8 +339,7 @@ class CrawlKind(ABC):
 
     def limit_quote(self, settings: Settings) -> str:
         """Return a sentence on what may end a campaign before what is quoted; "" where nothing does."""
-        del settings
-        return ""
+        return "" if settings.source.pages_after_match is None else describe_open_end(settings.source.read)
 
     def report(self, traces: "CampaignTraces", campaign: "StoredCampaign", asked: ReportRequest) -> Any:
         """Return what a campaign knows beside the counts that all kinds have; None: nothing.

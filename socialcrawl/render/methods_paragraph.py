@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from socialcrawl.campaign.search_reach import describe_search_reach
-from socialcrawl.crawls.collect.estimators.registry import ESTIMATORS
+from socialcrawl.crawls.collect.estimators.registry import ESTIMATORS, OURS
 from socialcrawl.crawls.collect.searched_time import measure_searched_time
 from socialcrawl.crawls.facts import BUILT_IN, DEFAULT
 from socialcrawl.crawls.registry import find_kind
@@ -195,7 +195,7 @@ def _searches_only(facts: CollectionFacts) -> bool:
 
 def _describe_source(estimator: str) -> str:
     """Return whose an estimator is: that of the paper, of an installed package, or of code that only the reader has."""
-    if estimator == "adaptive":
+    if estimator in OURS:
         return "socialcrawl's own, fitted while it crawled; with features after Gouriten, Maniu and Senellart, 2014"
     if not ESTIMATORS.is_added(estimator):
         return "after Gouriten, Maniu and Senellart, 2014"

@@ -113,14 +113,15 @@ class CollectKind(CrawlKind):
     def limit_quote(self, settings: Settings) -> str:
         """See `CrawlKind.limit_quote`."""
         plan = plan_searches(settings)
-        if settings.source.pages_after_match is None and plan is None:
-            return ""
-        time = "" if plan is None or not makes_searches_only(settings, plan) else _describe_searched(plan)
-        ends = f"{time} searched, or a budget is reached" if time else "the budget is reached"
-        if settings.crawl.steps and plan is not None:
+        if plan is None:
+            return super().limit_quote(settings)
+        ends = "the budget is reached"
+        if is_alone := makes_searches_only(settings, plan):
+            ends = f"{_describe_searched(plan)} searched, or a budget is reached"
+        if settings.crawl.steps:
             found = pluralize(settings.crawl.steps, "account is", "accounts are")
             return f"It ends when {found} found: remove steps under [crawl] to go on until {ends}."
-        return f"It ends when {ends}." if time else describe_open_end(settings.source.read)
+        return f"It ends when {ends}." if is_alone else describe_open_end(settings.source.read)
 
     def has_searched_all(self, traces: "CampaignTraces", settings: Settings) -> bool:
         """See `CrawlKind.has_searched_all`."""

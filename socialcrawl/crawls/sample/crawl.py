@@ -86,7 +86,6 @@ class Sample:
         matches: bool = False,
     ) -> None:
         self.seeds, self.rules, self.steps, self.width, self.matches = seeds, rules, steps, width, matches
-        self._outward = Act.PAGE if matches else Act.WALK  # the act that tells whom a node links to
         self.walks = Walks(rules)
         self.graph = KnownCounts(self)
         self.picks = self.taken = self.imported = 0
@@ -182,7 +181,8 @@ class Sample:
         known = self._half.get(node, ())
         if self.matches and Act.WALK not in known:
             return (Act.WALK,)
-        acts = (self._outward, Act.INWARD) if self.rules.inward else (self._outward,)
+        outward = Act.PAGE if self.matches else Act.WALK  # tells whom a node links to
+        acts = (outward, Act.INWARD) if self.rules.inward else (outward,)
         return [act for act in acts if act not in known]
 
     # -- Learning
@@ -212,13 +212,16 @@ class Sample:
 
     def _note(self, pick: Pick, outcome: Outcome) -> None:
         """Note what is known of a node; it is read when all is known that its list is made of."""
+        if not (self.matches or self.rules.inward):
+            self._read(pick.node, outcome, EMPTY)
+            return
         node, half = pick.node, self._half.setdefault(pick.node, {})
         half[pick.act] = outcome
         judged = half.get(Act.WALK)
         if judged is not None and self.matches and judged.value < ON_TOPIC:
             self._read(node, judged, EMPTY)
         elif judged is not None and not self._list_acts(node):
-            there = replace(judged, targets=half[self._outward].targets)
+            there = replace(judged, targets=half[Act.PAGE].targets) if self.matches else judged
             self._read(node, there, half.get(Act.INWARD, EMPTY))
 
     def _read(self, node: Node, there: Outcome, inward: Outcome) -> None:

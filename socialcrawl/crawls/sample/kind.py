@@ -11,7 +11,6 @@ from socialcrawl.crawls.base import (
     ReportRequest,
     Snapshot,
     Width,
-    describe_open_end,
     no_mark,
     one_each,
 )
@@ -81,10 +80,6 @@ statistics have to weight them (table `sampled`, `socialcrawl audit`)."""
         del platform
         usual = {"inward": settings.sample.inward}
         return usual if settings.source.pages_after_match is None else usual | {"matches": True}
-
-    def limit_quote(self, settings: Settings) -> str:
-        """See `CrawlKind.limit_quote`."""
-        return "" if settings.source.pages_after_match is None else describe_open_end(settings.source.read)
 
     def needs_topic(self, settings: Settings) -> bool:
         """See `CrawlKind.needs_topic`."""

@@ -10,7 +10,6 @@ from socialcrawl.crawls.base import (
     ReportRequest,
     Snapshot,
     Width,
-    describe_open_end,
     no_mark,
     one_each,
 )
@@ -74,10 +73,6 @@ new posts, some more often than others,"""
         del platform
         usual = {"back": settings.track.p, "rest": settings.track.pause}
         return usual if settings.source.pages_after_match is None else usual | {"matches": True, "pages_per_user": 0}
-
-    def limit_quote(self, settings: Settings) -> str:
-        """See `CrawlKind.limit_quote`."""
-        return "" if settings.source.pages_after_match is None else describe_open_end(settings.source.read)
 
     def explain_estimate(self, settings: Settings, quote: "Quote", steps: float) -> Iterator[str]:
         """See `CrawlKind.explain_estimate`."""

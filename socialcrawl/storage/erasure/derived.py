@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, exists, select, update
 
-from socialcrawl.engine.model import FINDING, Act, Reason
+from socialcrawl.engine.model import FINDING, WALKS, Act, Reason
 from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.storage.answer_packing import StoredPage
@@ -20,7 +20,6 @@ from socialcrawl.storage.schema.tables import account, link, mention, outcome, p
 CHUNK = 1_000  # picks at a time
 OUTCOME = ("value", "occurrences", "posts", "the_campaign", "the_n")
 WHICH = (outcome.c.campaign == bindparam("the_campaign"), outcome.c.n == bindparam("the_n"))
-JUDGED = (Act.WALK, Act.PROBE)  # acts whose value is a judgement, which stands as it was made; samples: also pages
 READ = (Act.SEED, Act.EXPAND, Act.RECRAWL)  # acts whose mark is that of a post
 ONCE = "-"  # a mark that says that there was one
 LINK = ("the_campaign", "the_n", "the_position")
@@ -148,7 +147,8 @@ class DerivedRows:
                 continue
             valued = row.missing is None and row.act not in FINDING
             count = read.left.hits if valued else 0
-            is_judged = row.act in JUDGED or (row.act == Act.PAGE and campaign in self._samples)
+            # A judgement stands as it was made.
+            is_judged = row.act == Act.PROBE or (row.act in WALKS and campaign in self._samples)
             value = row.value if is_judged else compute_worth(count)
             outcomes.append((value, count, read.left.posts, campaign, row.n))
             if valued:

@@ -55,6 +55,13 @@ def make_view(name: str, comment: str, columns: Mapping[str, str], sql: str) -> 
             op.execute(f"comment on column {name}.{column} is {_quote(words)}")
 
 
+def renew_views(views: Iterable[tuple[str, str, Mapping[str, str], str]]) -> None:
+    """Make views in place of those of the same names, each with the arguments of `make_view`."""
+    for view in views:
+        op.execute(f"drop view {view[0]}")
+        make_view(*view)
+
+
 def change_comments(said: Iterable[tuple[str, str, Any, bool, str, str]], *, newer: bool) -> None:
     """Change the comments of columns to those from now on, or back to those before; SQLite keeps none.
 

@@ -12,9 +12,9 @@ to fit, and fades: of both, each divided by its standard deviation over the rows
 
     score = fit + FADE / (FADE + rows) hope
 
-Weights, mu and the fading share change at refits only, whenever the rows have grown by a tenth, and the record of a
-mentioner counts anew when it has grown by a quarter. So in between, scores change only where the graph does. Records
-and flow of a node that turned out to be another one stay with its first name.
+Weights, mu and the fading share change at refits only, whenever the rows have grown by a tenth. The record of a
+mentioner is updated when it has grown by a quarter. So in between, scores change only where the graph does. Records and
+flow of a node that turned out to be another one stay with its first name.
 """
 
 from collections.abc import Sequence
@@ -26,21 +26,20 @@ from socialcrawl.crawls.collect.estimators.base import Estimator, Floats, ScoreT
 from socialcrawl.graph.graph import NO_ROWS, CrawlGraph, Rows
 from socialcrawl.graph.links import grow_array
 
-FEATURES = ("n", "e", "ne", "mentioners", "flow", "n_max", "e_max", "n_avg", "e_avg", "record")
-"""Logarithms of n_sum, e_sum, ne_sum, of the number of links and of the flow; then n_max, ..., and the record."""
-
-PARTS = (
+FEATURES = (
     *("log n_sum", "log e_sum", "log ne_sum", "log links", "log flow", "n_max", "e_max", "n_avg", "e_avg"),
-    *("record of mentioners", "its uncertainty"),
+    "record of mentioners",
 )
-"""The terms of a score, for people: those of FEATURES, the record in its two parts."""
+"""The features by name; "log x" is `take_logarithm` of x."""
+PARTS = (*FEATURES, "its uncertainty")
+"""The terms of a score: the features, with the record in two parts, that which is known and that which is to be mu."""
 
 START = (0.1, 0.1, 0.1, 0.0, 0.1, 0.0, 0.0, 0.0, 0.0, 0.3)
 HOPE = (0.5, 0.5, 0.25, 0.0, 0.25, 0.0, 0.0, 0.0, 0.0, 2.0)
 ANY_SIGN = 3  # the number of mentioners may speak against a node
 DRAW = 30.0  # towards START: lambda of the ridge
 DOUBT = 3.0  # targets of value mu that a record begins with
-GROWN = 1.25  # when a record counts anew
+GROWN = 1.25  # growth at which the record of a mentioner is updated
 FADE = 200.0  # rows after which hope counts half
 REFIT = 1.1
 EARLY = 10  # rows before the first fit
@@ -83,13 +82,14 @@ class Records:
                 np.concatenate([old, np.full(longer - len(old), -1, np.int32)]) for old in (self._number, self._last)
             )
 
-    def note(self, graph: CrawlGraph, row: int) -> list[Rows]:
-        """Take in a node that was fetched, or read further; return rows whose records change without a new link.
+    def note(self, graph: CrawlGraph, row: int, value: float) -> list[Rows]:
+        """Take in a node that was fetched, or read further, with its value.
 
-        They come in pieces, some repeatedly.
+        Returns:
+            Rows whose records change without a new link, in pieces, some repeatedly.
         """
         self.reserve(graph.size)
-        number, value, before = int(self._number[row]), float(graph.value(np.array([row]))[0]), 0.0
+        number, before = int(self._number[row]), 0.0
         if is_new := number < 0:
             number = self._number[row] = len(self._targets)
             self._targets.append(NO_ROWS)
@@ -182,9 +182,10 @@ class Adaptive(Estimator):
     def note_fetched(self, graph: CrawlGraph, row: int) -> None:
         """Keep the features that a node had, then let records know its value."""
         self._features = self._read_features(graph, np.array([row]))[:, 0]
-        self._values += float(graph.value(np.array([row]))[0])
+        value = float(graph.value(np.array([row]))[0])
+        self._values += value
         self._fetched += 1
-        for rows in self.records.note(graph, row):
+        for rows in self.records.note(graph, row, value):
             graph.note_changed(rows)
 
     def learn(self, x: Floats, y: Floats) -> None:

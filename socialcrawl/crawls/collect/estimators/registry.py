@@ -31,6 +31,8 @@ NAMES = (
     "nr",
 )
 """All estimators by name; `hybrid-H` starts as `nh-ne-H` unless another start is named."""
+OURS = ("adaptive",)
+"""Those of them that are not the paper's."""
 PLAIN: Mapping[str, Callable[[], Estimator]] = {"adaptive": Adaptive, "bfs": BreadthFirst}
 """Those that nothing is said of but their name."""
 

@@ -9,13 +9,12 @@ from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import Any
 
-from socialcrawl.crawls.collect.estimators import NAMES
+from socialcrawl.crawls.collect.estimators.registry import NAMES, OURS
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.simulation import ReplaySetup
 from socialcrawl.text.wording import explain_unknown
 
-OURS = ("adaptive", "lnh-wide")
-SLOW = ("nr",)
+SLOW = ("lnh-wide", "nr")
 ESTIMATORS = tuple(name for name in NAMES if name not in (*OURS, *SLOW))
 """Every estimator of section 5 but Navigational Rank, which is too slow for all but short crawls."""
 
