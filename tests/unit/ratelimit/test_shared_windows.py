@@ -63,6 +63,12 @@ MOVES = st.lists(
     [],
     1,
 )
+@example(
+    [Rule(2, 3.0, "sliding")],
+    [("take", 0.0, "ok", 0), ("take", 0.0, "ok", 0), ("land", 0.0, "broken", 0), ("land", 0.0, "broken", 0)],
+    [],
+    2,
+)
 @given(RULES, MOVES, MOVES, st.integers(1, 3))
 def test_a_campaign_alone_on_its_tokens_decides_bit_for_bit_as_one_that_shares_nothing(rules, before, moves, tokens):
     names = "tuv"[:tokens]
@@ -81,9 +87,10 @@ def test_a_campaign_alone_on_its_tokens_decides_bit_for_bit_as_one_that_shares_n
 
 
 def known(window, now):
-    """What a window knows, without requests that no request from now on can count with: one may have let go of them."""
+    """What a window knows, without what no request from now on can meet: requests and closures that are over."""
     window.received.forget(window.find_begin(min((now, *window.received.in_flight))))
-    return {**vars(window), "received": vars(window.received), "offset": window.d and None}
+    closed = max(now, window.closed_until)
+    return {**vars(window), "received": vars(window.received), "offset": window.d and None, "closed_until": closed}
 
 
 def lived(planners, moves, now=BEGIN):
