@@ -77,17 +77,29 @@ class PageSource(NamedTuple):
     with_texts: bool
 
 
-def write_page(path: Path, page: str) -> None:
-    """Write a page; an earlier page in the file is replaced.
+def check_page_file(path: Path) -> None:
+    """Check that a page can be written to a file: there is none of that name, or an earlier page.
 
     Raises:
-        StoreError: it cannot be written, has another suffix than .html, or holds something else than such a page.
+        StoreError: it has another suffix than .html, holds something else than such a page, or cannot be read.
     """
     if path.suffix.lower() not in (".html", ".htm"):
         raise StoreError(f"{path} is no name of a page: end it in .html.")
     try:
         if path.exists() and not is_document(path):
             raise StoreError(f"{path} exists and is no report of socialcrawl: name another file, or delete it first.")
+    except OSError as error:
+        raise StoreError(f"The page {path} cannot be written ({error.strerror}): name another file.") from error
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write a page; an earlier page in the file is replaced.
+
+    Raises:
+        StoreError: it cannot be written, has another suffix than .html, or holds something else than such a page.
+    """
+    check_page_file(path)
+    try:
         with replace_file(path) as part:
             part.write_text(page, "utf-8")
     except OSError as error:

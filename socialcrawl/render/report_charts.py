@@ -48,7 +48,7 @@ def draw_days(counts: TopicCounts, gaps: Sequence[Span] = ()) -> ET.Element:
     first, last = spans[0][0], counts.days[-1][0]
     said = f"Bar chart: matching posts{counts.source} per {each} from {first} to {last} (UTC), at most {most:,}."
     said += " Days that are not complete are hatched." if gaps else ""
-    return _draw("days", "Matching posts over time", said, plot)
+    return draw_chart("days", "Matching posts over time", said, plot)
 
 
 def draw_curves(curve: ScoreCurve, baselines: Mapping[str, NDArray[np.float64]]) -> ET.Element:
@@ -72,7 +72,7 @@ def draw_curves(curve: ScoreCurve, baselines: Mapping[str, NDArray[np.float64]])
 
     ends = [f"{name} {values[-1]:,.1f}" for name, values in (("this campaign", own), *baselines.items())]
     said = f"Line chart: {y} against {x}, from 0 to {len(own):,}. At the end: {', '.join(ends)}."
-    return _draw("curve", curve.name.capitalize(), said, plot)
+    return draw_chart("curve", curve.name.capitalize(), said, plot)
 
 
 def draw_network(network: TopNetwork) -> ET.Element:
@@ -114,7 +114,7 @@ def draw_network(network: TopNetwork) -> ET.Element:
         f"ordered pairs of who mentions whom, coloured by relevance from {values.min():.1f} to {values.max():.1f}. "
         f"Numbers 1 to {min(LABELLED, len(nodes))} are the places in the table."
     )
-    return _draw("network", "Mention network", said, plot, (5.2, 5.6))
+    return draw_chart("network", "Mention network", said, plot, (5.2, 5.6))
 
 
 def choose_bounds(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -143,10 +143,18 @@ def place_labels(at: NDArray[np.float64], count: int) -> NDArray[np.float64]:
     return np.array(offsets).reshape(-1, 2)
 
 
-def _draw(
+def draw_chart(
     name: str, title: str, said: str, plot: "Callable[[Axes], None]", size: tuple[float, float] = (5.2, 3.0)
 ) -> ET.Element:
-    """Return a picture: `name` begins its ids, `title` and `said` are its text for those who do not see it."""
+    """Return a picture as SVG, which follows the colours of the page.
+
+    Args:
+        name: begins its ids.
+        title: its title, for those who do not see it.
+        said: what it shows, likewise.
+        plot: draws it, in the colours of this module.
+        size: width and height in inches.
+    """
     import matplotlib as mpl  # noqa: PLC0415  (half a second that no other command need pay)
     from matplotlib.figure import Figure  # noqa: PLC0415
 

@@ -53,16 +53,26 @@ def walked(tmp_path_factory):
 
 
 def test_the_page_has_commands_and_nothing_that_is_not_run_but_ray():
-    assert [kind for kind, _ in BLOCKS].count("sh") == 9
+    assert [kind for kind, _ in BLOCKS].count("sh") == 10
     assert {kind for kind, _ in BLOCKS} == {"sh", "python", "text"}
-    assert len(OUTPUTS) == 6
+    assert len(OUTPUTS) == 7
     assert all(usual in PAGE for usual in TINY)
 
 
 def test_every_block_runs_as_written(walked):
     folder, printed = walked
     there = {path.name for path in folder.iterdir()}
-    assert there >= {"G", "mentions", "friends", "mine", "simulation", "others", "strategies", "laboratory.png"}
+    assert there >= {
+        "G",
+        "mentions",
+        "friends",
+        "mine",
+        "simulation",
+        "others",
+        "strategies",
+        "steering",
+        "laboratory.png",
+    }
     whole = "\n".join(printed)
     shown = [line for output in OUTPUTS for line in output.splitlines()]
     assert [line for line in shown if line.startswith(("wrote", "6 of", "32 of")) and line not in whole] == [
@@ -83,7 +93,7 @@ def test_what_the_page_says_of_results_is_what_there_is(walked):
 
 def test_every_option_that_the_page_names_is_there():
     graphs = [["lab", "graph", "edges"], ["lab", "graph", "pages"]]
-    commands = [["simulate"], ["lab", "twitter-like"], *graphs, ["lab", "reading"]]
+    commands = [["simulate"], ["lab", "twitter-like"], *graphs, ["lab", "reading"], ["lab", "steering"]]
     texts = [socialcrawl(*words, "--help").stdout for words in commands]
     known = set(re.findall(r"--[a-z-]+", " ".join(texts)))
     named_here = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", PAGE.split("## On a cluster")[0]))

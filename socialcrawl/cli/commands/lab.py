@@ -13,8 +13,9 @@ from socialcrawl.lab.experiments.gouriten.commands import gouriten_app
 from socialcrawl.lab.experiments.kumar.commands import kumar_app
 from socialcrawl.lab.experiments.liverank.commands import liverank_app
 from socialcrawl.lab.experiments.opic.commands import opic_app
-from socialcrawl.lab.experiments.reading.commands import compare
+from socialcrawl.lab.experiments.reading.commands import compare as compare_readings
 from socialcrawl.lab.experiments.sampling.commands import sampling_app
+from socialcrawl.lab.experiments.steering.commands import compare as compare_steering
 from socialcrawl.text.terminal import write_error, write_line
 from socialcrawl.text.wording import explain_unknown
 
@@ -31,7 +32,8 @@ lab_app.add_typer(kumar_app, name="kumar")
 lab_app.add_typer(opic_app, name="opic")
 lab_app.add_typer(liverank_app, name="liverank")
 lab_app.add_typer(sampling_app, name="sampling")
-lab_app.command("reading")(compare)
+lab_app.command("reading")(compare_readings)
+lab_app.command("steering")(compare_steering)
 
 Out = Annotated[Path, typer.Option("-o", "--out", help="Folder to write. An existing graph is replaced.")]
 Keywords = Annotated[list[str], typer.Option(help="Keyword or phrase of the topic. Repeatable.")]

@@ -638,7 +638,7 @@ def tags_of(source):
 def without_charts():
     """Charts are drawn from numbers alone, and take most of the time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(report_charts, "_draw", lambda name, title, said, plot, size=None: drawn(name, title, said))
+        patch.setattr(report_charts, "draw_chart", lambda name, title, said, plot, size=None: drawn(name, title, said))
         yield
 
 
