@@ -59,7 +59,8 @@ class Leaderboard:
     def notes(self) -> list[str]:
         """What is not shown, and why: a sentence each."""
         found = [
-            f"{name} chose as the estimator that it starts with on {', '.join(graphs)}: crawls end before it switches."
+            f"{name} never left the estimator that it starts with on {pluralize(len(graphs), 'graph')}, where crawls "
+            f"have at most the {self.switch_after:,} steps after which it switches: {', '.join(graphs)}."
             for name, graphs in self.late.items()
         ]
         if len(self.graphs) < ENOUGH:

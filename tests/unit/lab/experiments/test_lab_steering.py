@@ -200,7 +200,11 @@ def test_the_page_needs_nothing_but_itself_and_shows_the_numbers_of_the_standing
     assert page.tables["share by graph, area"][1:] == [["g0", "2.00", "0.67", "1.00"], ["g1", "0.00", "1.00", "0.50"]]
     assert page.tables["the graphs"][1] == ["g0", "90", "800", "40", "10", "60"]
     limits = page.sections["limits"]
-    for said in ("Fewer than 5 graphs", "Fewer than 5 sets", "b chose as the estimator that it starts with on g1"):
+    for said in (
+        "Fewer than 5 graphs",
+        "Fewer than 5 sets",
+        "b never left the estimator that it starts with on 1 graph",
+    ):
         assert said in limits
     assert "fewer than 100 steps on g0, g1" in page.sections["first"]
     assert "added by you" in page.sections["repeat"]
