@@ -26,7 +26,9 @@ SeedSets = Annotated[int, typer.Option("--seed-sets", min=1, help="Sets of seeds
 SeedSize = Annotated[
     int | None,
     typer.Option(
-        "--seed-size", min=1, help="Number of seeds in each set. Default: 30, or a quarter of the nodes with a value."
+        "--seed-size",
+        min=1,
+        help="Number of seeds in each set. Default: 30, at most a quarter of the nodes with a value.",
     ),
 ]
 Steps = Annotated[
