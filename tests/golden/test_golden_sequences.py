@@ -154,15 +154,21 @@ def scored(graph: DrawnGraph, name: str, done, rows, into) -> dict[int, Fraction
 
 def hoped(graph: DrawnGraph, done, rows, into) -> dict[int, Fraction]:
     """What the adaptive estimator scores before its first fit (10 rows), to nine digits."""
-    now, told = {}, {}  # of each who was fetched: the sum of the values of targets that were fetched, and their number
+    # A record is of a node and a kind of its links: the sum of the values of targets that were fetched, and their number.
+    now, told, seeds, mu = {}, {}, len(graph.seeds), [0.0, 0.0]
     for i, u in enumerate(done):
-        before = [v for v in done[:i] if v in graph.links[u]]
-        now[u] = told[u] = sum(graph.beta[v] for v in before), len(before)
+        for kind in (False, True):
+            before = [graph.beta[v] for v in done[:i] if graph.links[u].get(v, -1) >= 0 and (graph.links[u][v] > 0) == kind]
+            now[u, kind] = told[u, kind] = sum(before), len(before)
         for v in done[:i]:
             if u in graph.links[v]:
-                now[v] = now[v][0] + graph.beta[u], now[v][1] + 1
-                told[v] = now[v] if now[v][1] + 3 >= 1.25 * (told[v][1] + 3) else told[v]
-    mean = sum(graph.beta[v] for v in done) / len(done) if rows else 0.0
+                record = v, graph.links[v][u] > 0
+                now[record] = now[record][0] + graph.beta[u], now[record][1] + 1
+                told[record] = now[record] if now[record][1] + 3 >= 1.25 * (told[record][1] + 3) else told[record]
+        if i + 1 - seeds in (1, 2, 4, 8):  # rows that were learned
+            mean = sum(graph.beta[v] for v in done[: i + 1]) / (i + 1)
+            by_kind = [[now[v, kind] for v in done[: i + 1]] for kind in (False, True)]
+            mu = [(sum(a for a, _ in some) + 3 * mean) / (sum(b for _, b in some) + 3) for some in by_kind]
 
     def log(x):
         two = math.floor(math.log2(1 + x))
@@ -171,9 +177,12 @@ def hoped(graph: DrawnGraph, done, rows, into) -> dict[int, Fraction]:
     def hope(v, links):
         of = [u for u in done if v in graph.links[u]]
         flow = sum(graph.beta[u] / math.sqrt(len(graph.links[u])) for u in of)
-        record = sum((told[u][0] + 3 * mean) / (told[u][1] + 3) for u in of) / len(of)
+        records = [(mu[graph.links[u][v] > 0], *told[u, graph.links[u][v] > 0]) for u in of]
+        known = sum(total / (count + 3) for _, total, count in records)
+        record = sum((total + 3 * mean) / (count + 3) for mean, total, count in records) / len(of)
         n, e, ne = (float(x) for x in features(links, ["n-sum", "e-sum", "ne-sum"]))
-        return 0.5 * log(n) + 0.5 * log(e) + 0.25 * log(ne) + 0.25 * log(flow) + 2 * record
+        seen = 0.5 * log(n) + 0.5 * log(e) + 0.25 * log(ne) + 0.25 * log(flow)
+        return seen + 1.0 * log(known) + 1.5 * record
 
     return {v: Fraction(round(hope(v, links), 9)) for v, links in into.items()}
 

@@ -81,7 +81,7 @@ class BulkFold:
         many = end - begin > FEW
         rows = self.graph.extend(make_additions(columns, begin, end)) if many else None
         if rows is not None:
-            self._count(columns, slice(begin, end))
+            self._count(columns, slice(begin, end), rows)
             self._rest(columns, ends, begin, rows)
         elif many and end - begin > 1:
             middle = (begin + end) // 2
@@ -90,8 +90,8 @@ class BulkFold:
         else:
             self._take_each(columns, ends, begin, end)
 
-    def _count(self, columns: Columns, some: slice) -> None:
-        """Count steps and relevance of a stretch, and learn from it."""
+    def _count(self, columns: Columns, some: slice, rows: Rows) -> None:
+        """Count steps and relevance of a stretch whose nodes are in `rows`, and learn from it."""
         value, step, fetched = columns.value[some], np.isin(columns.act[some], FIRST_READS), columns.missing[some] == ""
         self.picks = int(columns.n[some][-1]) + 1
         self.taken += int(step.sum())
@@ -104,8 +104,9 @@ class BulkFold:
                 self.pages.note_matched(Node(node), worth)
         # `accumulate` adds one after the other; `sum` would not.
         self.relevance = float(np.add.accumulate(np.concatenate([[self.relevance], value[step]]))[-1])
-        if self.company.learns and columns.x is not None and (taught := step & fetched).any():
-            self.company.learn(columns.x[some][taught], value[taught])
+        taught = (step & fetched)[fetched]
+        x = np.empty((0, len(COLUMNS))) if columns.x is None else columns.x[some][step & fetched]
+        self.company.learn_all(self.graph, rows[fetched], value[fetched], x, taught)
 
     def _rest(self, columns: Columns, ends: Rows, begin: int, rows: Rows) -> None:
         """Let the nodes that failed for a while rest, and offer them again, as of a stretch whose nodes are in `rows`.

@@ -15,7 +15,7 @@ from socialcrawl.campaign.settings import Settings, check_settings
 from socialcrawl.crawls.base import remember_seeds
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import BreadthFirst, Estimator, Hybrid, Linear, Neighbourhood
-from socialcrawl.crawls.collect.estimators.adaptive import PARTS, Adaptive
+from socialcrawl.crawls.collect.estimators.adaptive import FEATURES, Adaptive
 from socialcrawl.crawls.collect.estimators.added import AddedEstimator
 from socialcrawl.crawls.collect.estimators.base import ScoreTerms
 from socialcrawl.crawls.collect.make import make_collect
@@ -287,7 +287,7 @@ class _Case:
             features,
             _find_name(speaks, estimator),
             terms.intercept if terms else 0.0,
-            _split_score(terms, self.crawl, row) if terms else [],
+            _split_score(speaks, terms, self.crawl, row) if terms else [],
             STEERED if n is None else self._find_arm(taken + n - self.before),
             agrees,
             self._explain_changes() if agrees is False else None,
@@ -334,15 +334,15 @@ def _find_name(speaks: Estimator, combined: Estimator) -> str:
     return f"{name} (the {'first' if speaks is combined.start else 'second'} half of the hybrid)"
 
 
-def _split_score(terms: ScoreTerms, crawl: Collect, row: int) -> list[ScorePart]:
+def _split_score(speaks: Estimator, terms: ScoreTerms, crawl: Collect, row: int) -> list[ScorePart]:
     values = terms.values(crawl.graph, np.array([row], np.int64))[:, 0].tolist()
-    names: Sequence[str] = [type(terms.of).__name__.lower()]
-    if isinstance(terms.of, Linear):
-        names = terms.of.features
-    elif isinstance(terms.of, Neighbourhood):
-        names = [terms.of.feature]
-    elif isinstance(terms.of, BreadthFirst):
+    names: Sequence[str] = [type(speaks).__name__.lower()]
+    if isinstance(speaks, Linear):
+        names = speaks.features
+    elif isinstance(speaks, Neighbourhood):
+        names = [speaks.feature]
+    elif isinstance(speaks, BreadthFirst):
         names = ["1 / (depth + 1)"]
-    elif isinstance(terms.of, Adaptive):
-        names = PARTS
+    elif isinstance(speaks, Adaptive):
+        names = FEATURES
     return [ScorePart(name, value, weight) for name, value, weight in zip(names, values, terms.weights, strict=True)]

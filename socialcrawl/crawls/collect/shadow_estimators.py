@@ -6,6 +6,9 @@ would have learned had it steered the same picks. Nothing that they think change
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from socialcrawl.crawls.collect.estimators.base import Estimator, Floats
 from socialcrawl.graph.graph import CrawlGraph, Rows
 
@@ -49,6 +52,11 @@ class EstimatorGroup:
         """Teach all who learn: features as picked, shape (m, len(COLUMNS)), and true values, shape (m,)."""
         for one in self.learners:
             one.learn(x, y)
+
+    def learn_all(self, graph: CrawlGraph, rows: Rows, values: Floats, x: Floats, taught: NDArray[np.bool_]) -> None:
+        """Tell all of many nodes that were fetched; see `Estimator.learn_all`."""
+        for one in self.all:
+            one.learn_all(graph, rows, values, x, taught)
 
     def score_shadows(self, graph: CrawlGraph, rows: Rows, n: int) -> Sequence[Thoughts]:
         """Return what those who look on think of each of the picked `rows` after `n` steps."""

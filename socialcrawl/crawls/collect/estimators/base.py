@@ -115,3 +115,18 @@ class Estimator(Protocol):
         Built-in estimators also learn many rows at once, with the same result, bit for bit.
         """
         return
+
+    def learn_all(self, graph: CrawlGraph, rows: Rows, values: Floats, x: Floats, taught: NDArray[np.bool_]) -> None:
+        """Take in nodes that were fetched one after the other: as `note_fetched` and `learn` in turn, bit for bit.
+
+        Only where it is not sequential. What is here serves estimators that have no `note_fetched`.
+
+        Args:
+            graph: with all of them.
+            rows: of the nodes, shape (m,).
+            values: of the nodes, shape (m,).
+            x: features as picked of those that teach, in order.
+            taught: which of them teach, shape (m,).
+        """
+        if self.learns() and len(x):
+            self.learn(x, values[taught])

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.collect.estimators.base import Estimator, ScoreTerms
+from socialcrawl.crawls.collect.estimators.base import Estimator, Floats, ScoreTerms
 from socialcrawl.graph.graph import CrawlGraph, Rows
 
 
@@ -13,7 +13,7 @@ class Hybrid(Estimator):
     def __init__(self, start: Estimator, then: Estimator, switch_after: int = 1000) -> None:
         self.start, self.then, self.switch_after = start, then, switch_after
 
-    def score(self, graph: CrawlGraph, rows: Rows, n: int) -> NDArray[np.float64]:
+    def score(self, graph: CrawlGraph, rows: Rows, n: int) -> Floats:
         """Return the scores of the estimator whose turn it is."""
         return self._choose_estimator(n).score(graph, rows, n)
 
@@ -35,10 +35,17 @@ class Hybrid(Estimator):
         """Return whether one of them has to be told of every node at its moment."""
         return self.start.is_sequential() or self.then.is_sequential()
 
-    def learn(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+    def learn(self, x: Floats, y: Floats) -> None:
         """Teach both."""
         self.start.learn(x, y)
         self.then.learn(x, y)
+
+    def learn_all(
+        self, graph: CrawlGraph, rows: Rows, values: Floats, x: Floats, taught: NDArray[np.bool_]
+    ) -> None:
+        """Teach both."""
+        self.start.learn_all(graph, rows, values, x, taught)
+        self.then.learn_all(graph, rows, values, x, taught)
 
     def _choose_estimator(self, n: int) -> Estimator:
         return self.start if n < self.switch_after else self.then

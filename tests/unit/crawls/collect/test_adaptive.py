@@ -1,5 +1,6 @@
 """The adaptive estimator against other ways to the same numbers: records counted anew, a solver of scipy, a rescan."""
 
+from itertools import pairwise
 from math import log, sqrt
 
 import numpy as np
@@ -11,12 +12,10 @@ from scipy.optimize import lsq_linear
 
 from socialcrawl.crawls.collect.estimators.adaptive import (
     ANY_SIGN,
-    DOUBT,
     DRAW,
     EARLY,
     FADE,
     FEATURES,
-    GROWN,
     HOPE,
     START,
     Adaptive,
@@ -24,6 +23,7 @@ from socialcrawl.crawls.collect.estimators.adaptive import (
     solve_ridge,
     take_logarithm,
 )
+from socialcrawl.crawls.collect.estimators.records import DOUBT, GROWN, KINDS
 from socialcrawl.engine.model import Node
 from socialcrawl.graph.graph import CrawlGraph
 
@@ -58,51 +58,77 @@ def crawl_some(seed, steps, *, pages=0.0):
         node = graph.node(int(rng.choice(frontier))) if len(frontier) else Node(step % SPAN)
         if graph.is_fetched(node):
             continue
-        features = told._read_features(graph, np.array([graph.row(node)]))[:, 0] if graph.is_known(node) else None
+        features = told.read_features(graph, np.array([graph.row(node)]))[:, 0] if graph.is_known(node) else None
+        as_picked = graph.features(graph.row(node)) if features is not None else ()
         value = draw_value(rng)
         told.note_fetched(graph, graph.add(node, value, *draw_links(rng)))
         if features is not None and step:
-            told.learn(np.zeros((1, 8)), np.array([value]))
+            told.learn(np.array([as_picked]), np.array([value]))
             x.append(features)
             y.append(value)
     return graph, told, np.array(x), np.array(y)
 
 
-def count_records(graph, mean):
-    """By row: the record of those who mention it, the flow, and how many mention it, counted over the whole graph."""
-    record, flow, mentioners = np.zeros(graph.size), np.zeros(graph.size), np.zeros(graph.size)
+def list_records(graph):
+    """Of each fetched node twice, as (row, kind): its targets by links without and with weight, and values of these."""
     for row in graph.list_fetched().tolist():
-        targets = graph.list_links(row)[0]
-        values = graph.value(targets)
-        values = values[~np.isnan(values)]
-        record[targets] += (values.sum() + DOUBT * mean) / (len(values) + DOUBT)
-        flow[targets] += float(graph.value(np.array([row]))[0]) / sqrt(max(len(targets), 1))
-        mentioners[targets] += 1
-    return np.where(mentioners > 0, record / np.maximum(mentioners, 1), mean), flow, mentioners
+        targets, alpha = graph.list_links(row)
+        for kind, some in enumerate((targets[alpha == 0], targets[alpha > 0])):
+            values = graph.value(some)
+            yield row, kind, some, values[~np.isnan(values)]
+
+
+def count_features(graph, told):
+    """By row: flow, what is known, and mean of the records of links to it, counted over the whole graph."""
+    known, records, flow, links = (np.zeros(graph.size) for _ in range(4))
+    for row, kind, targets, values in list_records(graph):
+        known[targets] += values.sum() / (len(values) + DOUBT)
+        records[targets] += (values.sum() + DOUBT * told.means[kind]) / (len(values) + DOUBT)
+        many = len(graph.list_links(row)[0])
+        flow[targets] += float(graph.value(np.array([row]))[0]) / sqrt(max(many, 1))
+        links[targets] += 1
+    return flow, known, np.where(links > 0, records / np.maximum(links, 1), told.means[-1])
+
+
+def tell_at_once(monkeypatch):
+    monkeypatch.setattr("socialcrawl.crawls.collect.estimators.records.GROWN", 1.0)
 
 
 @settings(max_examples=many(20))
 @given(st.integers(0, 10**6))
 def test_records_that_are_told_at_once_are_those_of_the_whole_graph(seed):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("socialcrawl.crawls.collect.estimators.adaptive.GROWN", 1.0)
+        tell_at_once(patch)
         graph, told, _, _ = crawl_some(seed, 80, pages=0.2)
-    rows = np.arange(graph.size)
-    record, flow, mentioners = count_records(graph, told.mean)
-    known, unknown = told.records.average(rows)
-    assert known + told.mean * unknown == pytest.approx(record)
-    assert told.records.flow[rows] == pytest.approx(flow)
-    assert told.records.mentioners[rows].tolist() == mentioners.tolist()
+    told._renew_at = 0
+    told._go_on(told.records.total / told.records.fetched, told.records.sums, told.records.counts)
+    features = told.read_features(graph, np.arange(graph.size))
+    found = [features[FEATURES.index(name)] for name in ("log flow", "log known", "record")]
+    flow, known, record = count_features(graph, told)
+    for had, wanted in zip(found, (take_logarithm(flow), take_logarithm(known), record), strict=True):
+        assert had == pytest.approx(wanted, abs=1e-9)
+
+
+@settings(max_examples=many(20))
+@given(st.integers(0, 10**6))
+def test_mu_is_the_mean_of_what_links_of_a_kind_led_to_and_a_little_of_all(seed):
+    graph, told, _, _ = crawl_some(seed, 80, pages=0.2)
+    told._renew_at = 0
+    told._go_on(told.records.total / told.records.fetched, told.records.sums, told.records.counts)
+    mean = graph.value(graph.list_fetched()).mean()
+    assert told.means[-1] == pytest.approx(mean)
+    for kind in range(KINDS):
+        values = np.concatenate([values for _, other, _, values in list_records(graph) if other == kind])
+        assert told.means[kind] == pytest.approx((values.sum() + DOUBT * mean) / (len(values) + DOUBT))
 
 
 @settings(max_examples=many(20))
 @given(st.integers(0, 10**6))
 def test_a_record_counts_anew_when_it_has_grown_by_a_quarter(seed):
     graph, told, _, _ = crawl_some(seed, 80)
-    for row in graph.list_fetched().tolist():
-        values = graph.value(graph.list_links(row)[0])
-        values = values[~np.isnan(values)]
-        _, _, total, count, _, as_told = told.records._own[told.records._number[row]].tolist()
+    for row, kind, _, values in list_records(graph):
+        record = KINDS * told.records._number[row] + kind
+        total, count, _, as_told = told.records._own[record].tolist()
         assert (count, total) == (len(values), pytest.approx(values.sum()))
         assert count + DOUBT < GROWN * (as_told + DOUBT)
 
@@ -133,7 +159,7 @@ def test_before_the_first_fit_nodes_are_scored_by_hope_alone():
     graph, told, _, _ = crawl_some(1, 5)
     rows = graph.frontier()
     assert told.rows < EARLY
-    assert told.score(graph, rows, 0) == pytest.approx(np.array(HOPE) @ told._read_features(graph, rows))
+    assert told.score(graph, rows, 0) == pytest.approx(np.array(HOPE) @ told.read_features(graph, rows))
 
 
 @given(st.floats(0, 1e12))
@@ -147,3 +173,40 @@ def test_the_logarithm_is_nearly_that_of_one_plus_x_and_rises(x):
 @pytest.mark.parametrize("power", range(0, 40, 3))
 def test_the_logarithm_of_powers_of_two_is_exact(power):
     assert take_logarithm(np.array([2.0**power - 1.0]))[0] == pytest.approx(power * log(2), rel=1e-15)
+
+
+@settings(max_examples=many(20))
+@given(st.integers(0, 10**6), st.integers(40, 300), st.lists(st.integers(0, 120), max_size=4))
+def test_a_history_taken_in_at_once_is_the_same_bit_for_bit_as_node_by_node(seed, span, cuts):
+    rng = np.random.default_rng(seed)
+    nodes = [Node(int(node)) for node in rng.permutation(span)[:120]]
+    graph, one_by_one, at_once, x = CrawlGraph(), Adaptive(), Adaptive(), []
+    taught = rng.random(len(nodes)) < 0.9
+    for node, teaches in zip(nodes, taught, strict=True):
+        graph.drop(node)
+        x.append(graph.features(graph.row(node)))
+        targets = rng.choice(span, int(rng.integers(0, 12)), replace=False).astype(np.int64)
+        row = graph.add(node, draw_value(rng), targets, rng.choice([0.0, 1.0, 1.7], len(targets)))
+        one_by_one.note_fetched(graph, row)
+        if teaches:
+            one_by_one.learn(np.array(x[-1:]), graph.value(np.array([row])))
+    rows = np.array([graph.row(node) for node in nodes])
+    bounds = sorted({0, len(nodes), *(cut % len(nodes) for cut in cuts)})
+    for some in (slice(*pair) for pair in pairwise(bounds)):
+        columns = np.array(x[some])[taught[some]]
+        at_once.learn_all(graph, rows[some], graph.value(rows[some]), columns, taught[some])
+    assert at_once.weights == one_by_one.weights
+    assert at_once.means == one_by_one.means
+    assert list_state(at_once.records) == list_state(one_by_one.records)
+    everybody = np.arange(graph.size)
+    assert at_once.score(graph, everybody, 0).tolist() == one_by_one.score(graph, everybody, 0).tolist()
+
+
+def list_state(records):
+    """All that records know, without the room that they have for more."""
+    sizes = {"_number": -1, "_last": -1}
+    by_name = {name: np.asarray(value) for name, value in vars(records).items() if name != "_targets"}
+    found = {name: np.trim_zeros(value.ravel() - sizes.get(name, 0), "b").tolist() for name, value in by_name.items()
+             if name != "unknown"}  # fmt: skip
+    found["unknown"] = [np.trim_zeros(one, "b").tolist() for one in records.unknown]
+    return found | {"_targets": [targets.tolist() for targets in records._targets]}
