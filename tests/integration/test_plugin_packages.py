@@ -14,7 +14,12 @@ from x_crawls import posts_file, rows
 from socialcrawl.mock.server import serve_in_thread
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = {"river-estimator": "test_socialcrawl_river.py", "json-forum": "test_json_forum.py"}
+PACKAGES = {
+    "river-estimator": "test_socialcrawl_river.py",
+    "modern-baselines": "test_socialcrawl_baselines.py",
+    "json-forum": "test_json_forum.py",
+}
+BASELINES = ("boosted-trees", "d3ts", "nol", "sleeping-bandit")
 
 
 @pytest.fixture(scope="module")
@@ -66,10 +71,11 @@ def test_the_tests_of_each_example_package_pass_where_it_is_installed(name, inst
     assert " passed" in child.stdout
 
 
-def test_both_packages_are_listed_with_their_versions_and_load(installed, tmp_path):
+def test_all_packages_are_listed_with_their_versions_and_load(installed, tmp_path):
     listed = json.loads(telling(tmp_path, installed)("plugins", "--json"))["plugins"]
     assert {(row["group"], row["name"], row["package"], row["version"], row["problem"]) for row in listed} >= {
         ("socialcrawl.estimators", "river-tree", "socialcrawl-river", "1.0", ""),
+        *(("socialcrawl.estimators", name, "socialcrawl-baselines", "1.0", "") for name in BASELINES),
         ("socialcrawl.platforms", "forum", "socialcrawl-json-forum", "1.0", ""),
     }
 
