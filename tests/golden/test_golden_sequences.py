@@ -154,11 +154,11 @@ def scored(graph: DrawnGraph, name: str, done, rows, into) -> dict[int, Fraction
 
 def hoped(graph: DrawnGraph, done, rows, into) -> dict[int, Fraction]:
     """What the adaptive estimator scores before its first fit (10 rows), to nine digits."""
-    # A record is of a node and a kind of its links: the sum of the values of targets that were fetched, and their number.
+    # A record is of a node and a kind of its links: the sum of the values of its fetched targets, and their number.
     now, told, seeds, mu = {}, {}, len(graph.seeds), [0.0, 0.0]
     for i, u in enumerate(done):
         for kind in (False, True):
-            before = [graph.beta[v] for v in done[:i] if graph.links[u].get(v, -1) >= 0 and (graph.links[u][v] > 0) == kind]
+            before = [graph.beta[v] for v in done[:i] if v in graph.links[u] and (graph.links[u][v] > 0) == kind]
             now[u, kind] = told[u, kind] = sum(before), len(before)
         for v in done[:i]:
             if u in graph.links[v]:
@@ -181,8 +181,8 @@ def hoped(graph: DrawnGraph, done, rows, into) -> dict[int, Fraction]:
         known = sum(total / (count + 3) for _, total, count in records)
         record = sum((total + 3 * mean) / (count + 3) for mean, total, count in records) / len(of)
         n, e, ne = (float(x) for x in features(links, ["n-sum", "e-sum", "ne-sum"]))
-        seen = 0.5 * log(n) + 0.5 * log(e) + 0.25 * log(ne) + 0.25 * log(flow)
-        return seen + 1.0 * log(known) + 1.5 * record
+        seen = 0.5 * log(n) + 0.75 * log(e) + 0.25 * log(ne) + 0.25 * log(flow)
+        return seen + 0.5 * log(known) + 2 * record
 
     return {v: Fraction(round(hope(v, links), 9)) for v, links in into.items()}
 

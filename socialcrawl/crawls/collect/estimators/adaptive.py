@@ -38,8 +38,8 @@ and "known" the sum without mu: what is known and not only supposed."""
 USED = ("n_sum", "e_sum", "ne_sum", "links", "n_max", "e_max")
 COLUMNS_USED = [COLUMNS.index(name) for name in USED]
 
-START = (0.1, 0.1, 0.1, 0.0, 0.1, 0.2, 0.0, 0.0, 0.0, 0.0, 0.2)
-HOPE = (0.5, 0.5, 0.25, 0.0, 0.25, 1.0, 0.0, 0.0, 0.0, 0.0, 1.5)
+START = (0.1, 0.1, 0.1, 0.0, 0.1, 0.2, 0.0, 0.0, 0.0, 0.0, 0.3)
+HOPE = (0.5, 0.75, 0.25, 0.0, 0.25, 0.5, 0.0, 0.0, 0.0, 0.0, 2.0)
 ANY_SIGN = 3  # the number of links may speak against a node
 DRAW = 30.0  # towards START: lambda of the ridge
 FADE = 200.0  # rows after which hope counts half
@@ -103,7 +103,8 @@ class Adaptive(Estimator):
             begin = some.stop
             if begin <= len(at):
                 last = int(at[begin - 1])
-                self._go_on(past.totals[last] / (base + last + 1), past.sums[:, last], past.counts[:, last])
+                mean = float(past.totals[last]) / (base + last + 1)
+                self._go_on(mean, past.sums[:, last].tolist(), past.counts[:, last].tolist())
 
     def _learn_rows(self, features: Floats, values: Floats) -> None:
         """Add rows to the sums of products, one after the other."""
@@ -120,7 +121,7 @@ class Adaptive(Estimator):
         if self.rows >= self._renew_at:
             self._renew_at, self._view = 2 * self.rows, object()
             by_kind = zip(sums, counts, strict=True)
-            self.means = (*(float((total + DOUBT * mean) / (count + DOUBT)) for total, count in by_kind), float(mean))
+            self.means = (*((total + DOUBT * mean) / (count + DOUBT) for total, count in by_kind), mean)
         if self.rows >= self._refit_at:
             self._refit_at = max(self.rows + 1, ceil(self.rows * REFIT))
             if self.rows >= EARLY:
@@ -141,7 +142,9 @@ def make_features(columns: Floats, flow: Floats, known: Floats, record: Floats) 
 
     Args:
         columns: of the graph, by USED, shape (len(USED), m).
-        flow, known, record: as `Records.add_up` returns them.
+        flow: as `Records.add_up` returns it, as the next two.
+        known: likewise.
+        record: likewise.
     """
     n, e, ne, links, n_max, e_max = columns
     many = np.maximum(links, 1.0)

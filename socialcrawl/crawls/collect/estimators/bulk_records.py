@@ -1,7 +1,7 @@
 """Records of many nodes that were fetched one after the other, taken in at once: bit for bit as one by one."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,13 +43,30 @@ class RecordHistory(NamedTuple):
 
 
 class _Events(NamedTuple):
-    """What is added to rows, in order: the place of the node that is fetched, the row, the kind of link, both parts."""
+    """What is added to rows, in order.
+
+    Attributes:
+        place: of the node whose fetching is the reason.
+        row: to which it is added.
+        kind: of the link.
+        known, unknown: what is added to the state of the row.
+    """
 
     place: Rows
     row: Rows
     kind: Rows
     known: Floats
     unknown: Floats
+
+    def select(self, which: NDArray[Any]) -> "_Events":
+        """Return some of them, in this order."""
+        place, row, kind, known, unknown = self
+        return _Events(place[which], row[which], kind[which], known[which], unknown[which])
+
+    def join(self, more: "_Events") -> "_Events":
+        """Return both by place, of equals these first."""
+        both = [np.concatenate(pair) for pair in zip(self, more, strict=True)]
+        return _Events(*both).select(np.argsort(both[0], kind="stable"))
 
 
 class BulkRecords(Records):
@@ -75,26 +92,28 @@ class BulkRecords(Records):
         # From here on, records are counted from the first new one, and so are fetched nodes ("places").
         sizes = np.array([len(targets) for targets in by_record])
         targets, record = np.concatenate([NO_ROWS, *by_record]), np.repeat(np.arange(KINDS * many), sizes)
+        record = record.astype(np.int64)
         source, number = record // KINDS, self._number[targets].astype(np.int64)
         first = self._connect_all(targets, record + KINDS * base)
         fetched = (number >= 0) & (number < base + source)
-        total = np.bincount(record[fetched], self._value[number[fetched]], KINDS * many)
-        count = np.bincount(record[fetched], minlength=KINDS * many)
+        total = np.asarray(np.bincount(record[fetched], self._value[number[fetched]], KINDS * many), np.float64)
+        count = np.bincount(record[fetched], minlength=KINDS * many).astype(np.int64)
         self._own[KINDS * base : KINDS * self.fetched] = np.stack([total, count, total, count], axis=1)
         later = np.flatnonzero(number > base + source)  # links to who is fetched after who links
         place, link = np.concatenate([place, number[later] - base]), np.concatenate([link, first + later])
         ordered = np.lexsort((-link, place))
-        place, teller = place[ordered], self._record[link[ordered]]
+        place, teller = place[ordered], self._record[link[ordered]].astype(np.int64)
         flow = values / np.sqrt(np.maximum(sizes.reshape(many, KINDS).sum(axis=1), 1))
-        begun = _Events(
-            source, targets, record % KINDS, (total / (count + DOUBT))[record], (DOUBT / (count + DOUBT))[record]
-        )
+        doubt = count + DOUBT
+        known, unknown = total / doubt, np.divide(DOUBT, doubt)
+        begun = _Events(source, targets, record % KINDS, known[record], unknown[record])
         told = self._tell_all(place, teller, values)
-        before = self._add_all(rows, base, begun, told, flow[source])
+        before = self._add_all(rows, begun, begun.join(told), flow[source])
         totals = np.add.accumulate(np.concatenate([[self.total], values]))[1:]
         self.total = float(totals[-1])
-        initial = total.reshape(many, KINDS).T, count.reshape(many, KINDS).T
-        return RecordHistory(*before, totals, *self._sum_kinds(*initial, place, teller % KINDS, values[place]))
+        learned = place, teller % KINDS, values[place]
+        sums, counts = self._sum_kinds(total.reshape(many, KINDS), count.reshape(many, KINDS), *learned)
+        return RecordHistory(*before, totals, sums, counts)
 
     def _walk_links(self, rows: Rows) -> tuple[Rows, Rows]:
         """Return all links so far to these rows: the place among `rows`, and the link."""
@@ -132,59 +151,61 @@ class BulkRecords(Records):
         records, begins, sizes = np.unique(teller[ordered], return_index=True, return_counts=True)
         largest = np.argsort(-sizes, kind="stable")
         records, begins, sizes = records[largest], begins[largest], sizes[largest]
-        own, found = self._own[records], []
+        own = self._own[records]
+        pairs, known, unknown = [NO_ROWS], [np.empty(0)], [np.empty(0)]
         for turn in range(int(sizes.max(initial=0))):
             some = int(np.searchsorted(-sizes, -turn))
-            pairs, mine = ordered[begins[:some] + turn], own[:some]
-            mine[:, SUM] += values[place[pairs]]
+            pair, mine = ordered[begins[:some] + turn], own[:some]
+            mine[:, SUM] += values[place[pair]]
             mine[:, COUNT] += 1
-            tells, known, unknown = update_told(mine)
-            found.append((pairs[tells], known, unknown))
+            tells, more_known, less_unknown = update_told(mine)
+            pairs.append(pair[tells])
+            known.append(more_known)
+            unknown.append(less_unknown)
         self._own[records] = own
-        pairs, known, unknown = (
-            np.concatenate([NO_ROWS.astype(kind), *parts])
-            for kind, parts in zip((np.int64, float, float), list(zip(*found, strict=True)) or [()] * 3, strict=True)
-        )
-        turns = np.argsort(pairs)
-        pairs, known, unknown = pairs[turns], known[turns], unknown[turns]
-        reached = [self._targets[record] for record in teller[pairs].tolist()]
+        telling = np.concatenate(pairs)
+        turns = np.argsort(telling)
+        telling = telling[turns]
+        reached = [self._targets[record] for record in teller[telling].tolist()]
         many = [len(rows) for rows in reached]
-        at, kind = place[pairs], teller[pairs].astype(np.int64) % KINDS
-        rows = np.concatenate([NO_ROWS, *reached])
-        return _Events(np.repeat(at, many), rows, *(np.repeat(one, many) for one in (kind, known, unknown)))
+        return _Events(
+            np.repeat(place[telling], many),
+            np.concatenate([NO_ROWS, *reached]),
+            np.repeat(teller[telling] % KINDS, many),
+            np.repeat(np.concatenate(known)[turns], many),
+            np.repeat(np.concatenate(unknown)[turns], many),
+        )
 
     def _add_all(
-        self, rows: Rows, base: int, begun: _Events, told: _Events, flow: Floats
+        self, rows: Rows, begun: _Events, events: _Events, flow: Floats
     ) -> tuple[Floats, Floats, Floats, NDArray[np.int32]]:
         """Add what new records begin with and what records tell; return what `rows` had just before they were fetched.
 
         Args:
             rows: of the nodes, by place.
-            base: how many were fetched before.
             begun: what the records of the nodes begin with.
-            told: what records tell.
+            events: `begun`, and what records tell.
             flow: what is added to the flow with each of `begun`.
         """
-        joined = _Events(*map(np.concatenate, zip(begun, told, strict=True)))
-        ordered = np.argsort(joined.place, kind="stable")
-        events = _Events(*(one[ordered] for one in joined))
         # What reaches a node before it is fetched comes first: so its own state can be read between.
-        early, begun_early = (self._is_early(one, base) for one in (events, begun))
-        before = []
-        for now, now_begun in ((early, begun_early), (~early, ~begun_early)):
-            np.add.at(self.known, events.row[now], events.known[now])
-            for kind, unknown in enumerate(self.unknown):
-                some = now & (events.kind == kind)
-                np.add.at(unknown, events.row[some], events.unknown[some])
-            np.add.at(self.flow, begun.row[now_begun], flow[now_begun])
-            np.add.at(self.links, begun.row[now_begun], 1)
-            before.append((self.flow[rows], self.known[rows], self.unknown[:, rows], self.links[rows]))
-        return before[0]
+        early, is_begun_early = self._is_early(rows, events), self._is_early(rows, begun)
+        self._add(events.select(early), begun.row[is_begun_early], flow[is_begun_early])
+        before = self.flow[rows], self.known[rows], self.unknown[:, rows], self.links[rows]
+        self._add(events.select(~early), begun.row[~is_begun_early], flow[~is_begun_early])
+        return before
 
-    def _is_early(self, events: _Events, base: int) -> NDArray[np.bool_]:
-        """Return whether each row is not fetched before the event, or was before all."""
-        number = self._number[events.row].astype(np.int64)
-        return (number < base) | (events.place < number - base)
+    def _add(self, events: _Events, linked: Rows, flow: Floats) -> None:
+        np.add.at(self.known, events.row, events.known)
+        for kind, unknown in enumerate(self.unknown):
+            of_kind = events.kind == kind
+            np.add.at(unknown, events.row[of_kind], events.unknown[of_kind])
+        np.add.at(self.flow, linked, flow)
+        np.add.at(self.links, linked, 1)
+
+    def _is_early(self, rows: Rows, events: _Events) -> NDArray[np.bool_]:
+        """Return whether each event reaches a node before that is fetched, as one of `rows`, or one that is not."""
+        age = self._number[events.row].astype(np.int64) - (self.fetched - len(rows))
+        return np.asarray((age < 0) | (events.place < age))
 
     def _sum_kinds(
         self, total: Floats, count: NDArray[np.int64], place: Rows, kind: Rows, value: Floats
@@ -192,19 +213,22 @@ class BulkRecords(Records):
         """Add to the sums and counts by kind; return both after each place, shape (KINDS, m).
 
         Args:
-            total, count: of the new records, shape (KINDS, m).
-            place, kind, value: of each target that a record comes to know, in order.
+            total: of the new records, shape (m, KINDS).
+            count: likewise.
+            place: of each target that a record comes to know, in order.
+            kind: likewise.
+            value: likewise.
         """
-        places = np.arange(total.shape[1])
-        sums, counts = [], []
+        places = np.arange(len(total))
+        sums, counts = np.empty((KINDS, len(total))), np.empty((KINDS, len(total)), np.int64)
         for which in range(KINDS):
-            some = kind == which
-            at = np.concatenate([places, place[some]])
+            of_kind = kind == which
+            at = np.concatenate([places, place[of_kind]])
             ordered = np.argsort(at, kind="stable")
             last = np.searchsorted(at[ordered], places, side="right")
-            more = np.concatenate([total[which], value[some]])[ordered]
-            sums.append(np.add.accumulate(np.concatenate([[self.sums[which]], more]))[last])
-            number = np.concatenate([count[which], np.ones(int(some.sum()), np.int64)])[ordered]
-            counts.append(np.cumsum(np.concatenate([[self.counts[which]], number]))[last])
-            self.sums[which], self.counts[which] = float(sums[-1][-1]), int(counts[-1][-1])
-        return np.stack(sums), np.stack(counts)
+            more = np.concatenate([total[:, which], value[of_kind]])[ordered]
+            sums[which] = np.add.accumulate(np.concatenate([[self.sums[which]], more]))[last]
+            number = np.concatenate([count[:, which], np.ones(int(of_kind.sum()), np.int64)])[ordered]
+            counts[which] = np.cumsum(np.concatenate([[self.counts[which]], number]))[last]
+            self.sums[which], self.counts[which] = float(sums[which, -1]), int(counts[which, -1])
+        return sums, counts

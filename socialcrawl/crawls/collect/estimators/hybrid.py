@@ -40,9 +40,7 @@ class Hybrid(Estimator):
         self.start.learn(x, y)
         self.then.learn(x, y)
 
-    def learn_all(
-        self, graph: CrawlGraph, rows: Rows, values: Floats, x: Floats, taught: NDArray[np.bool_]
-    ) -> None:
+    def learn_all(self, graph: CrawlGraph, rows: Rows, values: Floats, x: Floats, taught: NDArray[np.bool_]) -> None:
         """Teach both."""
         self.start.learn_all(graph, rows, values, x, taught)
         self.then.learn_all(graph, rows, values, x, taught)

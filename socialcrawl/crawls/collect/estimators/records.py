@@ -87,8 +87,9 @@ class Records:
             rows: any.
             means: mu by kind of link, and of a node without links.
         """
-        flow, known, links = (one.take(rows, mode="clip") for one in (self.flow, self.known, self.links))
-        return flow, known, average_records(known, self.unknown.take(rows, axis=1, mode="clip"), links, means)
+        flow, known = self.flow.take(rows, mode="clip"), self.known.take(rows, mode="clip")
+        unknown, links = self.unknown.take(rows, axis=1, mode="clip"), self.links.take(rows, mode="clip")
+        return flow, known, average_records(known, unknown, links, means)
 
     def _begin_records(self, number: int, by_kind: Sequence[Rows], *, is_new: bool) -> None:
         """Let the records of a node begin with these targets, or begin anew."""
@@ -158,7 +159,8 @@ class Records:
             self.sums[record % KINDS] += more
             self.counts[record % KINDS] += is_new
         changed = []
-        for record, more_known, less_unknown in zip(np.array(found)[tells].tolist(), known.tolist(), unknown.tolist(), strict=True):
+        telling = np.array(found)[tells].tolist()
+        for record, more_known, less_unknown in zip(telling, known.tolist(), unknown.tolist(), strict=True):
             targets = self._targets[record]
             self.known[targets] += more_known
             self.unknown[record % KINDS, targets] += less_unknown
@@ -173,7 +175,14 @@ class Records:
 
 
 def average_records(known: Floats, unknown: Floats, links: NDArray[np.int32], means: Sequence[float]) -> Floats:
-    """Return the mean of the records of links: `known`, `unknown` and `links` as in `Records`, `means` as in `add_up`."""
+    """Return the mean of the records of links to rows.
+
+    Args:
+        known: as `Records` has it of these rows, as the next two.
+        unknown: likewise.
+        links: likewise.
+        means: as in `Records.add_up`.
+    """
     total = known.copy()
     for mean, of_kind in zip(means, unknown, strict=False):
         total += mean * of_kind

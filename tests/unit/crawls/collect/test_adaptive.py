@@ -94,7 +94,7 @@ def tell_at_once(monkeypatch):
     monkeypatch.setattr("socialcrawl.crawls.collect.estimators.records.GROWN", 1.0)
 
 
-@settings(max_examples=many(20))
+@settings(deadline=None, max_examples=many(20))
 @given(st.integers(0, 10**6))
 def test_records_that_are_told_at_once_are_those_of_the_whole_graph(seed):
     with pytest.MonkeyPatch.context() as patch:
@@ -109,7 +109,7 @@ def test_records_that_are_told_at_once_are_those_of_the_whole_graph(seed):
         assert had == pytest.approx(wanted, abs=1e-9)
 
 
-@settings(max_examples=many(20))
+@settings(deadline=None, max_examples=many(20))
 @given(st.integers(0, 10**6))
 def test_mu_is_the_mean_of_what_links_of_a_kind_led_to_and_a_little_of_all(seed):
     graph, told, _, _ = crawl_some(seed, 80, pages=0.2)
@@ -122,7 +122,7 @@ def test_mu_is_the_mean_of_what_links_of_a_kind_led_to_and_a_little_of_all(seed)
         assert told.means[kind] == pytest.approx((values.sum() + DOUBT * mean) / (len(values) + DOUBT))
 
 
-@settings(max_examples=many(20))
+@settings(deadline=None, max_examples=many(20))
 @given(st.integers(0, 10**6))
 def test_a_record_counts_anew_when_it_has_grown_by_a_quarter(seed):
     graph, told, _, _ = crawl_some(seed, 80)
@@ -133,7 +133,7 @@ def test_a_record_counts_anew_when_it_has_grown_by_a_quarter(seed):
         assert count + DOUBT < GROWN * (as_told + DOUBT)
 
 
-@settings(max_examples=many(20))
+@settings(deadline=None, max_examples=many(20))
 @given(st.integers(0, 10**6))
 def test_the_weights_are_those_of_another_solver(seed):
     _, told, x, y = crawl_some(seed, 60)
@@ -175,7 +175,7 @@ def test_the_logarithm_of_powers_of_two_is_exact(power):
     assert take_logarithm(np.array([2.0**power - 1.0]))[0] == pytest.approx(power * log(2), rel=1e-15)
 
 
-@settings(max_examples=many(20))
+@settings(deadline=None, max_examples=many(20))
 @given(st.integers(0, 10**6), st.integers(40, 300), st.lists(st.integers(0, 120), max_size=4))
 def test_a_history_taken_in_at_once_is_the_same_bit_for_bit_as_node_by_node(seed, span, cuts):
     rng = np.random.default_rng(seed)
