@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from socialcrawl.crawls.collect.estimators.added import LOWEST
-from socialcrawl.crawls.collect.explain import Decision, Explanation
+from socialcrawl.crawls.collect.explain import Decision, Explanation, MentionerRecord
 from socialcrawl.crawls.registry import find_kind
 from socialcrawl.crawls.seeds import REST, TRIES
 from socialcrawl.crawls.trace import AccountTrace
@@ -269,8 +269,28 @@ def _format_decision(explanation: Explanation) -> Iterator[str]:
     if made.agrees is False:
         stored = format_number(_find_stored_score(explanation, made))
         yield f"the score stored with the decision is {stored}; {made.why}"
+    yield from _format_mentioners(explanation, made.mentioners)
     seen = ", ".join(f"{name} {format_number(value)}" for name, value in made.features.items())
     yield f"known about it then: {seen}" if made.agrees is not None else f"known about it: {seen}"
+
+
+def _format_mentioners(explanation: Explanation, found: MentionerRecord) -> Iterator[str]:
+    """Yield a line on those who link to an account, if any does."""
+    if not found.all:
+        return
+    pages = find_platform_facts(explanation.platform).pages
+    noun, links, other = ("page", "link to", "links to") if pages else ("account", "mention", "mentions of")
+    if found.all == 1:
+        verb = "is" if found.relevant else "is not"
+        who = f"the only {noun} that {'links to' if pages else 'mentions'} it {verb} relevant"
+    else:
+        verb = "is" if found.relevant == 1 else "are"
+        who = f"{found.relevant:,} of the {found.all:,} {noun}s that {links} it {verb} relevant"
+    if found.others:
+        share = f"{100 * found.hits / found.others:.0f} % ({found.hits:,} of {found.others:,})"
+        whose = "its" if found.relevant == 1 else "their"
+        who += f"; of {whose} other {other} {noun}s that were read, {share} went to relevant ones"
+    yield who
 
 
 def _format_parts(explanation: Explanation) -> Table:

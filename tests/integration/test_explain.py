@@ -18,7 +18,13 @@ from socialcrawl.campaign.settings import check_settings
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.crawls.collect.estimators.added import LOWEST
-from socialcrawl.crawls.collect.explain import Decision, Explanation, list_unread_seeds, rebuild_collect
+from socialcrawl.crawls.collect.explain import (
+    Decision,
+    Explanation,
+    MentionerRecord,
+    list_unread_seeds,
+    rebuild_collect,
+)
 from socialcrawl.crawls.collect.strategies import make_strategy
 from socialcrawl.crawls.reporting import explain as explain_by
 from socialcrawl.crawls.seeds import Seeds
@@ -29,7 +35,7 @@ from socialcrawl.platforms.x.source import XSource
 from socialcrawl.platforms.x.vocabulary import find_vocabulary
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
-from socialcrawl.render.explanation import format_number, summarize_explanation
+from socialcrawl.render.explanation import _format_mentioners, format_number, summarize_explanation
 from socialcrawl.storage.campaigns import TopicChange, ensure_campaign, read_query_history
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.queries.traces import AccountVisit, CampaignTraces, IncomingLink
@@ -146,6 +152,61 @@ def frontier_before(store, batch, name, h=None):
     lessons = [(row, picked_at(store, row["n"])) for row in before if row["act"] == "expand" and not row["missing"]]
     scores = linear([x for _, x in lessons], [row["value"] for row, _ in lessons], [x[node] for node in frontier])
     return dict(zip(frontier, scores, strict=True)), into
+
+
+def test_the_mentioners_of_an_account_are_told_with_what_their_other_mentions_were_worth(place):
+    with crawled(place) as store:
+        found = rows(
+            store,
+            "select l.n, l.node, p.node as source, o.value from link l join pick p on p.n = l.n join outcome o "
+            "on o.n = l.n where p.node <> l.node and o.missing is null and p.act <> 'search'",
+        )
+        worth = {row["node"]: row["value"] for row in rows(
+            store, "select p.node, o.value from pick p join outcome o on o.n = p.n where o.missing is null "
+            "and p.act in ('seed', 'expand')")}  # fmt: skip
+        for pick in asked(store):
+            when = {row["node"]: row["n"] for row in rows(store, "select p.node, p.n from pick p")}
+            told = explain(store.connection, pick["id"] or pick["username"]).decision.mentioners
+            sources = {
+                row["source"]: row["value"] for row in found if row["node"] == pick["node"] and row["n"] < pick["n"]
+            }
+            relevant = {source for source, value in sources.items() if value > 0}
+            others = [worth[row["node"]] for row in found if row["source"] in relevant and row["node"] != pick["node"]
+                      and row["node"] in worth and when[row["node"]] < pick["n"]]  # fmt: skip
+            assert told == MentionerRecord(len(relevant), len(sources), len(others), sum(value > 0 for value in others))
+
+
+@pytest.mark.parametrize(
+    ("record", "platform", "said"),
+    [
+        (MentionerRecord(0, 0, 0, 0), "x", []),
+        (MentionerRecord(1, 1, 0, 0), "x", ["the only account that mentions it is relevant"]),
+        (MentionerRecord(0, 1, 0, 0), "web", ["the only page that links to it is not relevant"]),
+        (
+            MentionerRecord(3, 5, 40, 24),
+            "x",
+            [
+                (
+                    "3 of the 5 accounts that mention it are relevant; of their other mentions of accounts that were read, "
+                    "60 % (24 of 40) went to relevant ones"
+                )
+            ],
+        ),
+        (
+            MentionerRecord(1, 2, 3, 0),
+            "web",
+            [
+                (
+                    "1 of the 2 pages that link to it is relevant; of its other links to pages that were read, "
+                    "0 % (0 of 3) went to relevant ones"
+                )
+            ],
+        ),
+    ],
+)
+def test_the_record_of_mentioners_is_a_sentence(record, platform, said):
+    explanation = Explanation("c", "ann", "asked", platform=platform)
+    assert list(_format_mentioners(explanation, record)) == said
 
 
 def picked_at(store, n):
@@ -391,7 +452,8 @@ def test_numbers_have_four_digits_no_negative_zero_and_no_sentinel(value, shown)
 
 
 def test_the_summary_says_what_is_true_of_each_state():
-    made = Decision(7, 1.5, 3, 20, (2.0, Node(9)), {}, "nh-ne-sum", 0.0, [])
+    nobody = MentionerRecord(0, 0, 0, 0)
+    made = Decision(7, 1.5, 3, 20, (2.0, Node(9)), {}, "nh-ne-sum", 0.0, [], nobody)
     links = [IncomingLink(1, Node(1), "expand", 2.0, 1.0), IncomingLink(2, Node(2), "expand", 1.0, 0.0)]
     read = AccountVisit(8, 8, "expand", 1.5, "2026-01-01", 2.5, 3, 40, None)
     lost = replace(read, missing="suspended")

@@ -23,7 +23,7 @@ from socialcrawl.crawls.seeds import TRIES
 from socialcrawl.engine.draws import STEERED, assign_arms
 from socialcrawl.engine.model import FIRST_READS, Act, Node, Pick, Reason, SameAs
 from socialcrawl.engine.protocols import NEVER, cut_history
-from socialcrawl.graph.graph import COLUMNS
+from socialcrawl.graph.graph import COLUMNS, NO_ROWS
 from socialcrawl.platforms.facts import DEFAULT
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.storage.erasure.ownership import find_similar_names
@@ -48,6 +48,23 @@ class ScorePart:
 
 
 @dataclass(frozen=True, slots=True)
+class MentionerRecord:
+    """What was known of the accounts that link to an account.
+
+    Attributes:
+        relevant: how many of them had a relevance above 0, of `all`.
+        all: how many they were.
+        others: how many links of the relevant ones led to other accounts that had been read.
+        hits: how many of `others` led to one with a relevance above 0.
+    """
+
+    relevant: int
+    all: int
+    others: int
+    hits: int
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """The place of an account among all that could have been asked.
 
@@ -60,6 +77,7 @@ class Decision:
         features: by name, as `graph.COLUMNS`.
         turn: the estimator that spoke.
         intercept, parts: how the score is made; no parts where the estimator is no sum.
+        mentioners: those who linked to it.
         drawn: how the account was drawn for comparison (`[crawl] control`), as `draws.assign_arms`; 0: it was not.
         agrees: whether score and features are those that were stored with the pick; None: there is no pick.
         why: where they are not, what happened to the history after the decision.
@@ -74,6 +92,7 @@ class Decision:
     turn: str
     intercept: float
     parts: list[ScorePart]
+    mentioners: MentionerRecord
     drawn: int = STEERED
     agrees: bool | None = None
     why: str | None = None
@@ -288,10 +307,22 @@ class _Case:
             _find_name(speaks, estimator),
             terms.intercept if terms else 0.0,
             _split_score(speaks, terms, self.crawl, row) if terms else [],
+            self._count_mentioners(row),
             STEERED if n is None else self._find_arm(taken + n - self.before),
             agrees,
             self._explain_changes() if agrees is False else None,
         )
+
+    def _count_mentioners(self, row: int) -> MentionerRecord:
+        """Return what was known of those who link to the account."""
+        graph, links = self.crawl.graph, self._list_links(self.before)
+        found = {graph.row(link.source) for link in links if graph.is_fetched(link.source)}
+        sources = np.array(sorted(found), np.int64)
+        relevant = sources[graph.value(sources) > 0]
+        reached = [graph.list_links(source)[0] for source in relevant.tolist()]
+        values = graph.value(np.concatenate([NO_ROWS, *(rows[rows != row] for rows in reached)]))
+        values = values[~np.isnan(values)]
+        return MentionerRecord(len(relevant), len(sources), len(values), int((values > 0).sum()))
 
     def _find_arm(self, step: int) -> int:
         return int(assign_arms(self.settings.seed, self.settings.crawl.control, step, 1)[0])
