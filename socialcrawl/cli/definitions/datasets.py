@@ -230,7 +230,9 @@ def audit(
 def train(
     place: Place = None,
     *,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="JSON file to write, for [sample] tree.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="JSON file to write, for [topic] model or [sample] tree.")
+    ] = None,
     labels: Annotated[
         Path | None, typer.Option(help="CSV of hand-labelled posts (text, on_topic), instead of the sources below.")
     ] = None,
@@ -257,13 +259,13 @@ def train(
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Train a tree that recognizes topics.
+    """Train a model that recognizes topics.
 
     The decision tree decides which posts are on topic. It is tested by cross-validation.
     """
     from socialcrawl.cli.commands.train import TrainingOptions, train  # noqa: PLC0415
     from socialcrawl.cli.databases import split_target  # noqa: PLC0415
-    from socialcrawl.crawls.sample.decision_tree import TreeParameters  # noqa: PLC0415
+    from socialcrawl.crawls.text_models.decision_tree import TreeParameters  # noqa: PLC0415
     from socialcrawl.render.console import make_console  # noqa: PLC0415
 
     how = TreeParameters(leaf, depth, least, balanced, frozenset(without or ()), seed)
