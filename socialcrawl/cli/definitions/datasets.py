@@ -1,7 +1,7 @@
 """The commands that bring data in, keep it safe, hand it on and judge it.
 
-`import`, `order` and `backup`; `export`; `audit`, which says what a collected dataset holds of a topic; `train`, which
-learns what is on topic from examples.
+`import`, `order` and `backup`; `export`; `audit`, which says what a collected dataset holds of a topic; `label` and
+`train`, which learn what is on topic from examples.
 """
 
 from pathlib import Path
@@ -225,6 +225,34 @@ def audit(
     names = of or ([other.campaign] if other is not None and other.campaign is not None else [])
     place = None if other is None else other.address
     audit(AuditOptions(campaign, names, place, held or (), on_topic), make_console(), as_json=as_json)
+
+
+def label(
+    place: Place = None,
+    *,
+    out: Annotated[
+        Path, typer.Option("-o", "--out", help="CSV file to write, for train --labels. One that exists is continued.")
+    ] = Path("labels.csv"),
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            help="Show the posts that this model is least sure of. Default: matching posts and others, drawn."
+        ),
+    ] = None,
+    campaign: CampaignName = None,
+    database: Database = None,
+    count: Annotated[int, typer.Option(min=1, help="Maximum number of posts to show.")] = 50,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
+) -> None:
+    """Label stored posts by hand.
+
+    They are shown one by one, each once, and each answer is kept at once. Answers can also come from a pipe.
+    """
+    from socialcrawl.cli.commands.label import LabelOptions, label  # noqa: PLC0415
+    from socialcrawl.cli.databases import choose_database  # noqa: PLC0415
+    from socialcrawl.render.console import make_console  # noqa: PLC0415
+
+    label(LabelOptions(out, model, choose_database(place, database, campaign), count, seed), make_console())
 
 
 def train(
