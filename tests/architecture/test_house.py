@@ -82,7 +82,7 @@ HOMES = {
     ),
     "sklearn": (
         "crawls/collect/estimators/regressor.py", "crawls/text_models/cross_validation.py",
-        "crawls/text_models/decision_tree.py",
+        "crawls/text_models/decision_tree.py", "crawls/text_models/logistic_regression.py",
     ),
     "pydantic": (
         "campaign/policies.py", "campaign/settings.py", "campaign/settings_errors.py", "campaign/sections/",

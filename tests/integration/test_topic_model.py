@@ -1,10 +1,12 @@
 """`[topic] model`: a file judges texts in place of the keywords, and another content of it is another topic."""
 
+import csv
 import json
 from math import log
 
 import pytest
 from archive_captures import MANY, capturing, list_matches
+from commands import campaign_file, socialcrawl
 from test_change_mock import ACTIVE, OTHER, found
 from test_verify_decisions import NOW, found_in
 from verified_campaigns import checks, collecting, differences, lived
@@ -12,6 +14,7 @@ from x_crawls import TOPIC, CampaignView, build, campaign_of, crawl, posts, rows
 
 from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import check_settings, read
+from socialcrawl.crawls.text_models.model_file import read_model
 from socialcrawl.crawls.text_models.vocabulary import count_words
 from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.export import ExportOptions, export
@@ -176,6 +179,40 @@ def test_what_a_model_cannot_do_is_told_before_anything_is_asked(sections, said,
         del given["seeds"]
     with pytest.raises(SettingsError, match=said):
         make_plan(check_settings({**given, **sections}, "test"))
+
+
+@pytest.mark.parametrize("learner", ["tree", "logistic"])
+def test_labels_from_a_pipe_make_the_model_that_judges_the_next_campaign(learner, mock, tmp_path):
+    def work(*words, given=None):
+        done = socialcrawl(*words, folder=tmp_path, given=given)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    file = campaign_file(tmp_path, mock.url, steps=20)
+    work("run", file)
+    work("label", file, "--count", 80, "--out", "shown.csv", given="s\n" * 80)
+    with (tmp_path / "shown.csv").open(newline="", encoding="utf-8") as shown:
+        texts = [row["text"] for row in csv.DictReader(shown)]
+    judgements = [TOPIC in count_words(text) for text in texts]
+    assert 10 < sum(judgements) < 70
+    said = work("label", file, "--count", 80, given="".join("y\n" if on else "n\n" for on in judgements))
+    assert "Next: socialcrawl train --labels labels.csv --out model.json" in said
+    work("train", "--labels", "labels.csv", "--out", "model.json", "--learner", learner)
+    judge = file.read_text("utf-8").replace("[topic]", '[topic]\nmodel = "model.json"').replace('"mine"', '"judged"')
+    (tmp_path / "judged.toml").write_text(judge)
+    work("run", "judged.toml")
+    model = read_model(tmp_path / "model.json")
+    number = rows(tmp_path / "mine.db", "select id from campaign where name = 'judged'")[0][0]
+    hits = rows(
+        tmp_path / "mine.db", "select text, occurrences from hit join post on post.id = post where campaign = ?", number
+    )
+    assert len(hits) > 10
+    assert {(model.hits(text), many) for text, many in hits} == {(1, 1)}
+    assert "model.json decides which posts are on topic" in work("report", "judged.toml")
+    before = found(tmp_path / "mine.db")
+    work("run", "judged.toml")
+    assert found(tmp_path / "mine.db") == before
+    assert "Everything that can be checked agrees." in work("verify", "mine.db")
 
 
 def test_the_file_is_looked_for_beside_the_campaign_file(tmp_path):

@@ -182,6 +182,31 @@ def test_posts_judged_by_hand_are_enough(tmp_path):
     assert "8 posts on topic, 8 off it; left out: 2 with the words of another, 1 given as both" in shown
 
 
+def test_a_logistic_regression_is_learned_and_kept_likewise(town, tmp_path):
+    code, shown = told("--out", tmp_path / "model.json", "--db", town, "--folds", 3, "--learner", "logistic")
+    assert code == 0, shown
+    model = read_model(tmp_path / "model.json")
+    assert (model.hits("a telescope"), model.hits("our dinner")) == (1, 0)
+    assert (model.about["learner"], model.about["settings"]) == (
+        "logistic", {"least": 2, "balanced": False, "without": [], "seed": 1},
+    )  # fmt: skip
+    assert f"wrote {tmp_path / 'model.json'}: logistic regression, {len(model.vocabulary.idf)} words" in shown
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--learner", "logistik"), "Unknown learner 'logistik'. Did you mean 'logistic'? Choose one of: tree, logis"),
+        (("--learner", "logistic", "--depth", 3), "--leaf and --depth are for --learner tree: remove them."),
+        (("--learner", "logistic", "--leaf", 2), "--leaf and --depth are for --learner tree: remove them."),
+    ],
+)
+def test_a_learner_that_is_not_there_or_grows_no_tree_is_told(given, said, town, tmp_path):
+    code, shown = told("--out", tmp_path / "model.json", "--db", town, *given)
+    assert code == 2
+    assert said in shown
+
+
 def test_what_cannot_be_is_refused_before_anything_is_written(town, tmp_path):
     out, posts = tmp_path / "tree.json", tmp_path / "posts.txt"
     posts.write_text("one\ntwo\n", "utf-8")

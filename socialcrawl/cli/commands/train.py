@@ -11,6 +11,8 @@ from rich.table import Table
 
 from socialcrawl.crawls.sample.labels import read_text_labels
 from socialcrawl.crawls.text_models.cross_validation import ConfusionMatrix, Examples, cross_validate, make_examples
+from socialcrawl.crawls.text_models.decision_tree import PLAIN, TreeParameters
+from socialcrawl.crawls.text_models.logistic_regression import LogisticParameters
 from socialcrawl.crawls.text_models.model_file import write_model
 from socialcrawl.crawls.text_models.text_model import TextModel, TrainingParameters
 from socialcrawl.crawls.text_models.vocabulary import count_words
@@ -19,8 +21,9 @@ from socialcrawl.formats.documents import explain_unreadable, read_text
 from socialcrawl.render.console import Text
 from socialcrawl.render.progress import show_progress
 from socialcrawl.text.terminal import write_json
-from socialcrawl.text.wording import pluralize
+from socialcrawl.text.wording import explain_unknown, pluralize
 
+LEARNERS = ("tree", "logistic")
 TELLING = 15  # words that are shown
 REMEDY = (
     "A campaign judged by it would be one of something else: give it more posts, or posts judged by hand (--labels), "
@@ -41,6 +44,29 @@ class TrainingOptions:
     most: int
     folds: int
     how: TrainingParameters
+
+
+def choose_parameters(
+    learner: str, tree: tuple[int | None, int | None], shared: tuple[int, bool, frozenset[str], int]
+) -> TrainingParameters:
+    """Return how a model is learned.
+
+    Args:
+        learner: one of LEARNERS.
+        tree: the least number of posts of a leaf, and the largest depth; None: as usual.
+        shared: the parameters that all learners have: least, balanced, without, seed.
+
+    Raises:
+        SettingsError: there is no such learner, or it grows no tree and is told how.
+    """
+    leaf, depth = tree
+    if learner == "tree":
+        return TreeParameters(PLAIN.leaf if leaf is None else leaf, depth, *shared)
+    if learner not in LEARNERS:
+        raise SettingsError(explain_unknown("learner", learner, LEARNERS))
+    if leaf is not None or depth is not None:
+        raise SettingsError("--leaf and --depth are for --learner tree: remove them.")
+    return LogisticParameters(*shared)
 
 
 def train(wanted: TrainingOptions, console: Console, *, as_json: bool = False) -> TextModel:

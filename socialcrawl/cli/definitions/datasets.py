@@ -277,10 +277,13 @@ def train(
     database: Database = None,
     most: Annotated[int, typer.Option("--limit", min=2, help="Maximum number of posts of each kind.")] = 5000,
     without: Annotated[
-        list[str] | None, typer.Option(help="Word that the tree must not use, such as the search word. Repeatable.")
+        list[str] | None, typer.Option(help="Word that the model must not use, such as the search word. Repeatable.")
     ] = None,
-    leaf: Annotated[int, typer.Option(min=1, help="Minimum number of posts per leaf.")] = 2,
-    depth: Annotated[int | None, typer.Option(min=1, help="Maximum depth of the tree. Default: unlimited.")] = None,
+    learner: Annotated[
+        str, typer.Option(help="A decision tree, or a logistic regression.", **offer("tree|logistic"))
+    ] = "tree",
+    leaf: Annotated[int | None, typer.Option(min=1, help="Tree: minimum number of posts per leaf. Default: 2.")] = None,
+    depth: Annotated[int | None, typer.Option(min=1, help="Tree: maximum depth. Default: unlimited.")] = None,
     least: Annotated[int, typer.Option(min=1, help="Minimum number of posts with a word. The paper: 1.")] = 2,
     balanced: Annotated[bool, typer.Option("--balanced", help="Give both kinds the same total weight.")] = False,
     folds: Annotated[int, typer.Option(min=2, help="Number of folds of the cross-validation.")] = 5,
@@ -289,16 +292,15 @@ def train(
 ) -> None:
     """Train a model that recognizes topics.
 
-    The decision tree decides which posts are on topic. It is tested by cross-validation.
+    The model decides which posts are on topic. It is tested by cross-validation.
     """
-    from socialcrawl.cli.commands.train import TrainingOptions, train  # noqa: PLC0415
+    from socialcrawl.cli.commands.train import TrainingOptions, choose_parameters, train  # noqa: PLC0415
     from socialcrawl.cli.databases import split_target  # noqa: PLC0415
-    from socialcrawl.crawls.text_models.decision_tree import TreeParameters  # noqa: PLC0415
     from socialcrawl.render.console import make_console  # noqa: PLC0415
 
-    how = TreeParameters(leaf, depth, least, balanced, frozenset(without or ()), seed)
-    given, file = split_target(place, database, out, "the tree")
+    how = choose_parameters(learner, (leaf, depth), (least, balanced, frozenset(without or ()), seed))
+    given, file = split_target(place, database, out, "the model")
     if file is None:
-        raise typer.BadParameter("name the tree to write: --out FILE.json")
+        raise typer.BadParameter("name the model to write: --out FILE.json")
     wanted = TrainingOptions(file, labels, on, off, campaign, given or database, most, folds, how)
     train(wanted, make_console(), as_json=as_json)

@@ -129,6 +129,8 @@ class DecisionTree(TextModel):
             ends = node.left == node.right == LEAF
             if not ends and not (i < node.left < len(nodes) and i < node.right < len(nodes) and node.word in idf):
                 raise ValueError(f"its node {i} leads nowhere")
+            if not 0.0 <= node.share <= 1.0:
+                raise ValueError(f"the share of its node {i} is not from 0 to 1")
         if not nodes:
             raise ValueError("it has no nodes")
         return cls(TfidfVocabulary.of(idf), nodes, dict(made["about"]))

@@ -4,20 +4,21 @@ What is read is checked and bounded, as a file may come from anybody; nothing is
 """
 
 from collections.abc import Mapping
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from socialcrawl.crawls.text_models.decision_tree import DecisionTree
+from socialcrawl.crawls.text_models.logistic_regression import LogisticRegressionModel
 from socialcrawl.crawls.text_models.text_model import MAX_WORDS, TextModel
 from socialcrawl.errors import SettingsError
 from socialcrawl.formats.documents import compute_checksum, read_bytes
 from socialcrawl.system.bounds import MAX_VALUES, is_crowded
 
-KINDS: Mapping[str, type[TextModel]] = {one.kind: one for one in (DecisionTree,)}
+KINDS: Mapping[str, type[TextModel]] = {one.kind: one for one in (DecisionTree, LogisticRegressionModel)}
 MALFORMED = (ValueError, TypeError, KeyError, AttributeError, OverflowError)
+MOST_WORTH = 100.0  # of a word: ln((1 + N) / N_w) is 23 for as many texts as there are people
 REMEDY = "make one with `socialcrawl train`"
 
 
@@ -77,6 +78,6 @@ def parse_model(data: bytes) -> TextModel:
     model = KINDS[kind].parse(made)
     if len(model.vocabulary.idf) > MAX_WORDS:
         raise ValueError(f"it has more than {MAX_WORDS:,} words")
-    if not all(map(isfinite, model.vocabulary.idf.values())):
-        raise ValueError("a word is worth no number")
+    if not all(0.0 <= worth <= MOST_WORTH for worth in model.vocabulary.idf.values()):
+        raise ValueError(f"the idf of a word is not from 0 to {MOST_WORTH:g}")
     return model

@@ -69,14 +69,14 @@ class TfidfVocabulary:
         return {word: score / length for word, score in scores.items()} if length else {}
 
 
-def make_matrix(texts: Sequence[Counter[str]], vocabulary: TfidfVocabulary) -> Any:
-    """Return the vectors of some texts, scipy CSR float32 [texts, words]."""
+def make_matrix(texts: Sequence[Counter[str]], vocabulary: TfidfVocabulary, number: Any = np.float32) -> Any:
+    """Return the vectors of some texts, scipy CSR of the type `number` [texts, words]."""
     from scipy.sparse import csr_matrix  # noqa: PLC0415  # costs 0.2 s, and only learning pays it
 
     vectors = [vocabulary.make_vector(text) for text in texts]
     ends = np.cumsum([0, *map(len, vectors)])
     places = np.array([vocabulary.place[word] for one in vectors for word in one], np.int32)
-    scores = np.array([score for one in vectors for score in one.values()], np.float32)
+    scores = np.array([score for one in vectors for score in one.values()], number)
     made = csr_matrix((scores, places, ends), shape=(len(texts), len(vocabulary.idf)))
     made.sort_indices()
     return made
