@@ -18,6 +18,7 @@ from socialcrawl.crawls.text_models.model_file import read_model
 from socialcrawl.crawls.text_models.vocabulary import count_words
 from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.export import ExportOptions, export
+from socialcrawl.formats.documents import compute_checksum
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.storage.database.snapshot import open_snapshot
 from socialcrawl.verify.exported import MODEL
@@ -106,7 +107,9 @@ def test_another_model_in_the_same_file_is_another_topic_from_the_start(mock, tm
     told = {name: check for (_, name), check in found_in(tmp_path / "out").items()}
     assert not [one for check in told.values() for one in check.differences]
     assert told["matches"].unproved == {MODEL: len(found(mine)["hit"])}
-    assert str(tmp_path) not in (tmp_path / "out/datasheet.json").read_text("utf-8")
+    sheet = "".join((tmp_path / "out" / name).read_text("utf-8") for name in ("datasheet.json", "datasheet.md"))
+    assert f"a model of texts (a file with the checksum `{compute_checksum(model.read_bytes())}`) decided" in sheet
+    assert str(tmp_path) not in sheet
 
 
 def test_what_the_file_says_counts_and_not_where_it_is(mock, tmp_path):
@@ -209,6 +212,9 @@ def test_labels_from_a_pipe_make_the_model_that_judges_the_next_campaign(learner
     assert len(hits) > 10
     assert {(model.hits(text), many) for text, many in hits} == {(1, 1)}
     assert "model.json decides which posts are on topic" in work("report", "judged.toml")
+    work("report", "judged.toml", "--html", "report.html")
+    page = " ".join((tmp_path / "report.html").read_text("utf-8").split())
+    assert "A post matches if a model of texts accepts it" in page
     before = found(tmp_path / "mine.db")
     work("run", "judged.toml")
     assert found(tmp_path / "mine.db") == before

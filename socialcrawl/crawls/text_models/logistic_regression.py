@@ -1,7 +1,7 @@
 """A logistic regression on the words of a text: each known word speaks for or against the topic by its weight.
 
-It is learned with scikit-learn (L2 penalty, C = 10) on TF-IDF vectors of length 1, and asked without it: the decision is
-the sum of the weights times the scores of the words, plus the intercept; above 0 a text is on topic.
+It is learned with scikit-learn (L2 penalty, C = 10) on TF-IDF vectors of length 1, and asked without it: the decision
+is the sum of the weights times the scores of the words, plus the intercept; above 0 a text is on topic.
 """
 
 from collections import Counter

@@ -37,7 +37,7 @@ def learned(seed, **how):
     )
 
 
-@settings(deadline=None, max_examples=many(15))
+@settings(deadline=None, max_examples=many(6))
 @given(some.integers(0, 10**6), some.integers(1, 3), some.booleans())
 def test_the_decision_is_scikit_learns_own(seed, least, balanced):
     told, model = learned(seed, least=least, balanced=balanced)
