@@ -1,6 +1,6 @@
 """What a campaign file means, before anything is opened or asked: topic, start, server, prices, what it can cost."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, isinf
 from pathlib import Path
@@ -251,6 +251,7 @@ def make_plan(settings: Settings) -> Plan:
         SettingsError: the keywords, the usernames or the policy are unusable, there is nothing to start from, or a
             token would travel unencrypted.
     """
+    settings = settings.pin_model()
     topic = make_topic(settings)
     doubts = _explain_doubts(settings)
     own = settings.source.policy
@@ -265,11 +266,8 @@ def make_plan(settings: Settings) -> Plan:
         raise SettingsError(f"{platform.title} offers no check of what is stored: remove every under [compliance].")
     usernames = _list_usernames(settings, platform)
     queries = kind_of(settings).list_queries(settings, platform, topic)
-    needs_start = kind_of(settings).needs_start(settings) and settings.seeds.capture is None
-    if needs_start and not queries and not usernames:
-        wanted = "name keywords under [topic] to search for, or" if settings.seeds.search else "set search = true or"
-        search = f"{wanted} " if platform.searches else ""
-        raise SettingsError(f"There is nothing to start from: {search}name usernames under [seeds].")
+    if kind_of(settings).needs_start(settings) and settings.seeds.capture is None and not queries and not usernames:
+        raise SettingsError(f"There is nothing to start from: {_advise_start(settings, platform)}.")
     if (slices := kind_of(settings).plan_slices(settings)) is not None:
         check_endpoint(table, platform.get_slice_endpoint(slices))
         if slices.live:
@@ -296,19 +294,42 @@ def make_plan(settings: Settings) -> Plan:
     )
 
 
+def _advise_start(settings: Settings, platform: Platform) -> str:
+    """Return what to do where a campaign has neither searches nor accounts to begin with."""
+    if "seeds" in kind_of(settings).facts.idle:
+        return "name keywords under [topic] to search for"
+    wanted = "name keywords under [topic] to search for, or" if settings.seeds.search else "set search = true or"
+    return f"{wanted} name usernames under [seeds]" if platform.searches else "name usernames under [seeds]"
+
+
 def make_topic(settings: Settings) -> Topic:
     """Return the topic of a campaign.
 
     Raises:
+        SettingsError: the keywords are unusable, or a model is.
+    """
+    judge = kind_of(settings).make_judge(settings)
+    if judge is None and not _has_words(settings) and not kind_of(settings).needs_topic(settings):
+        return NOTHING
+    return _make_topic(settings, judge)
+
+
+def make_word_topic(settings: Settings) -> Topic:
+    """Return the topic of a campaign by its words alone, whatever judges texts in their place; without any: nothing.
+
+    Raises:
         SettingsError: the keywords are unusable.
     """
-    given = settings.topic
-    if not given.keywords and not given.patterns and not kind_of(settings).needs_topic(settings):
-        return NOTHING
-    entities = platform_of(settings).entities
-    return Topic(
-        given.keywords, given.patterns, given.languages, *given.span, kind_of(settings).make_judge(settings), entities
-    )
+    return _make_topic(settings) if _has_words(settings) else NOTHING
+
+
+def _has_words(settings: Settings) -> bool:
+    return bool(settings.topic.keywords or settings.topic.patterns)
+
+
+def _make_topic(settings: Settings, judge: Callable[[str], int] | None = None) -> Topic:
+    given, entities = settings.topic, platform_of(settings).entities
+    return Topic(given.keywords, given.patterns, given.languages, *given.span, judge, entities)
 
 
 def _explain_doubts(settings: Settings) -> list[str]:
@@ -368,6 +389,11 @@ def _check_source(settings: Settings, platform: Platform, table: Policy, base: s
         )
     if read == AUTO and not searched:
         return
+    if settings.topic.model is not None and not settings.topic.keywords:
+        raise SettingsError(
+            f'read = "{read}" under [source] searches for keywords, and a model has none to search for: name keywords '
+            "under [topic] beside the model, or remove read."
+        )
     if Links.of(settings.crawl.links).follows:
         raise SettingsError(
             f'read = "{read}" under [source] reads posts only, and links = {{ follows = ... }} under [crawl] wants '

@@ -1,7 +1,6 @@
 """Settings of a campaign: typed, read from TOML, refused with a sentence that names the key and the remedy."""
 
 import tomllib
-from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -33,7 +32,14 @@ from socialcrawl.crawls.sample.section import SampleSection
 from socialcrawl.crawls.track.section import TrackSection
 from socialcrawl.engine.model import LARGEST
 from socialcrawl.errors import SettingsError
-from socialcrawl.formats.documents import explain_toml_error, explain_unreadable, read_bytes, read_text, read_toml
+from socialcrawl.formats.documents import (
+    compute_checksum,
+    explain_toml_error,
+    explain_unreadable,
+    read_bytes,
+    read_text,
+    read_toml,
+)
 from socialcrawl.platforms import facts as platform_facts
 from socialcrawl.storage.database.address import DatabaseAddress, PostgresAddress, parse_address
 from socialcrawl.storage.database.filetypes import describe_wrong_campaign
@@ -44,7 +50,7 @@ __all__ = ["CrawlSection", "Section", "Settings", "check_settings", "read"]
 
 def _digest(path: Path, kind: str) -> str:
     try:
-        return blake2b(read_bytes(path), digest_size=16).hexdigest()
+        return compute_checksum(read_bytes(path))
     except OSError as error:
         raise SettingsError(f"{path} cannot be read ({error.strerror}): [{kind}] names it.") from error
 
@@ -180,6 +186,20 @@ class Settings(Section):
             return self
         return self.model_copy(update={"crawl": self.crawl.model_copy(update={"steps": steps})})
 
+    def pin_model(self) -> "Settings":
+        """Return the same settings with the checksum of the model under [topic], if they name one without it.
+
+        Raises:
+            SettingsError: the model cannot be read, or there is a checksum and no model.
+        """
+        topic = self.topic
+        if topic.model is None and topic.model_checksum is not None:
+            raise SettingsError("[topic] model_checksum is that of a model: set model too, or remove model_checksum.")
+        if topic.model is None or topic.model_checksum is not None:
+            return self
+        pinned = topic.model_copy(update={"model_checksum": _digest(topic.model, "topic")})
+        return self.model_copy(update={"topic": pinned})
+
     def identity(self, usernames: list[str]) -> dict[str, Any]:
         """Return what may not change while a campaign goes on, because its history rests on it.
 
@@ -189,6 +209,8 @@ class Settings(Section):
         chosen = {"seed": values["seed"]}
         topic, own = TopicSection().model_dump(mode="json"), ("keywords", "patterns")
         chosen["topic"] = {key: value for key, value in values["topic"].items() if key in own or value != topic[key]}
+        if chosen["topic"].pop("model", None):  # what it says counts, not where it is
+            chosen["topic"]["model_checksum"] = self.pin_model().topic.model_checksum
         chosen["seeds"] = {key: values["seeds"][key] for key in ("search", "most", "search_pages")}
         chosen["seeds"]["usernames"] = usernames
         chosen["seeds"] |= {key: values["seeds"][key] for key in ("lists", "capture") if values["seeds"][key]}
@@ -247,8 +269,10 @@ def read(path: Path) -> Settings:
     file, own = settings.seeds.file, settings.source.policy
     seeds = settings.seeds.model_copy(update={"file": path.parent / file if file else None})
     source = settings.source.model_copy(update={"policy": path.parent / own if own else None})
+    model = settings.topic.model
+    topic = settings.topic.model_copy(update={"model": path.parent / model if model else None})
     database = path.parent / settings.database if isinstance(settings.database, Path) else settings.database
-    placed: dict[str, Any] = {"database": database, "seeds": seeds, "source": source}
+    placed: dict[str, Any] = {"database": database, "topic": topic, "seeds": seeds, "source": source}
     if (section := settings.section) is not None:
         files = {
             key: path.parent / name for key in find_kind_facts(settings.kind).files if (name := getattr(section, key))

@@ -377,8 +377,8 @@ PANELS: dict[str, tuple[Callable[..., None], ...]] = {
         queries.report, queries.explain, datasets.audit, maintenance.verify, queries.sql, queries.explore,
     ),
     "Data": (
-        datasets.import_, datasets.export, datasets.backup, datasets.train, datasets.order, maintenance.forget,
-        maintenance.retain, maintenance.compliance,
+        datasets.import_, datasets.export, datasets.backup, datasets.label, datasets.train, datasets.order,
+        maintenance.forget, maintenance.retain, maintenance.compliance,
     ),
     "Laboratory": (simulate, mock.mock),
 }  # fmt: skip

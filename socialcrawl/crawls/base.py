@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.facts import KindFacts
 from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.crawls.text_models.model_file import read_model
 from socialcrawl.engine.model import Act, Node
 from socialcrawl.engine.protocols import Crawl
 from socialcrawl.errors import SettingsError
@@ -241,8 +242,8 @@ class CrawlKind(ABC):
         Raises:
             SettingsError: a file that tells it cannot be read.
         """
-        del settings
-        return None
+        model, checksum = settings.topic.model, settings.topic.model_checksum
+        return None if model is None else read_model(model, checksum).hits
 
     def describe_progress(self, crawl: Any) -> Progress:
         """Return how far a crawl of this kind is."""

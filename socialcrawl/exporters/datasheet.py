@@ -178,6 +178,8 @@ def _render_campaign(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"Motivation: {kind.matter}"
     if not kind.dataset:
         yield from _render_topic(settings.get("topic", {}), found["seeds"])
+        if model := settings.get("topic", {}).get("model_checksum"):
+            yield f"- a model of texts (a file with the checksum `{model}`) decided which posts are on topic"
     if named is not None:
         yield from (f"- {said}" for said in kind.tell_choice(settings.get(named, {}), found["platform"]))
     yield from (f"- {said}" for said in (*found.get("notes", ()), *([found["reach"]] if "reach" in found else [])))

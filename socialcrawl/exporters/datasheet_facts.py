@@ -27,7 +27,7 @@ from socialcrawl.system.loopback import is_loopback
 
 # What may be told of settings; the rest names people, files, servers and where tokens are.
 TOLD = {
-    "topic": ("keywords", "patterns", "languages", "from", "until"),
+    "topic": ("keywords", "patterns", "model_checksum", "languages", "from", "until"),
     "seeds": ("search", "most", "search_pages", "capture"),
     "crawl": None,
     "budget": None,

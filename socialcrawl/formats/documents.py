@@ -4,6 +4,7 @@ import errno
 import re
 import tomllib
 from collections.abc import Iterator
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,11 @@ def read_bytes(path: Path, most: int = MAX_DOCUMENT) -> bytes:
     if len(data) > most:
         raise TooLargeError(errno.EFBIG, f"it is larger than {most / 1e6:g} MB")
     return data
+
+
+def compute_checksum(data: bytes) -> str:
+    """Return what tells the content of a file from others: BLAKE2b, 16 bytes as hexadecimal digits."""
+    return blake2b(data, digest_size=16).hexdigest()
 
 
 def read_text(path: Path, encoding: str = "utf-8", most: int = MAX_DOCUMENT) -> str:

@@ -161,8 +161,8 @@ class Topic:
         entities: what the platform finds in texts beside words.
 
     Raises:
-        SettingsError: no keyword at all, an empty one, one that is only `*`, or an expression that is not valid
-            or matches the empty text.
+        SettingsError: no keyword at all and no judge, an empty one, one that is only `*`, or an expression that is not
+            valid or matches the empty text.
     """
 
     keywords: Sequence[str] = ()
@@ -177,7 +177,7 @@ class Topic:
     _accounts: Mapping[str, re.Pattern[str]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        _check_lists(self.keywords, self.patterns)
+        _check_lists(self.keywords, self.patterns, needed=self.judge is None)
         addresses = {word: _read_prefix(word, self.entities.address) for word in self.keywords}
         words = [word for word, address in addresses.items() if address is None]
         object.__setattr__(self, "_compiled", _compile(words, self.patterns, self.entities))
@@ -285,10 +285,10 @@ def normalize_language(language: str) -> str:
     return "-".join([_FORMER.get(code.lower(), code.lower()), *rest])
 
 
-def _check_lists(keywords: Sequence[str], patterns: Sequence[str]) -> None:
+def _check_lists(keywords: Sequence[str], patterns: Sequence[str], *, needed: bool) -> None:
     if isinstance(keywords, str) or isinstance(patterns, str):
         raise SettingsError('keywords is a list: write keywords = ["word", "a phrase"], with brackets.')
-    if not keywords and not patterns:
+    if needed and not keywords and not patterns:
         raise SettingsError('The topic has no keywords: name at least one, as keywords = ["word", "a phrase"].')
 
 

@@ -115,8 +115,8 @@ def lock_campaign(connection: Opened, settings: Settings, now: float) -> Iterato
     lease = Lease(connection, settings.name)
     try:
         plan = make_plan(settings)
-        identity = settings.identity(plan.usernames)
-        values, fixed = settings.model_dump(mode="json"), plan.fixed
+        identity = plan.settings.identity(plan.usernames)
+        values, fixed = plan.settings.model_dump(mode="json"), plan.fixed
         number = ensure_campaign(connection, values, identity, now, queries=plan.queries, fixed=fixed)
         yield number
     finally:

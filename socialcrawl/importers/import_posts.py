@@ -168,7 +168,8 @@ def _take_files(
 
 
 def _find_campaign(connection: Opened, settings: Settings, now: float) -> int:
-    values, plan = settings.model_dump(mode="json"), make_plan(settings)
-    identity, counting = settings.identity(plan.usernames), CountingRule.from_topic(plan.topic)
+    plan = make_plan(settings)
+    values, identity = plan.settings.model_dump(mode="json"), plan.settings.identity(plan.usernames)
+    counting = CountingRule.from_topic(plan.topic)
     fixed = plan.fixed
     return ensure_campaign(connection, values, identity, now, queries=plan.queries, counting=counting, fixed=fixed)

@@ -28,6 +28,8 @@ def list_headlines(
     if found.topic:
         more = f" and {len(found.topic) - WORDS:,} more" if len(found.topic) > WORDS else ""
         lines.append(("topic", f"{', '.join(found.topic[:WORDS])}{more}"))
+    if found.model:
+        lines.append(("model", f"{found.model} decides which posts are on topic"))
     if on_topic.posts or focused:
         lines.append(("matching posts", describe_matches(on_topic)))
     if on_topic.first and on_topic.last:

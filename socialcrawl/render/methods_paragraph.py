@@ -147,9 +147,9 @@ def _describe_choice(facts: CollectionFacts, found: Summary) -> Iterator[str]:
     """Yield what the topic was, where the crawl began and what chose the accounts."""
     settings = facts.settings
     crawl, source = settings.get("crawl", {}), settings.get("source", {})
-    if found.topic:
+    if found.topic or found.model:
         words = ", ".join(f'"{word}"' for word in found.topic)
-        yield f"The topic was given by {words}."
+        yield f"The topic was given by {words or 'a model of texts'}."
         yield from _describe_matching(facts)
         if not found.on_topic.captured:
             yield "The relevance of an account is 1 + ln(occurrences of the topic in the posts read), or 0 without any."
@@ -213,13 +213,15 @@ def _describe_matching(facts: CollectionFacts) -> Iterator[str]:
     words = topic.get("keywords") or ()
     if facts.judged:
         return
-    if words:
+    if topic.get("model_checksum"):
+        yield "A post matches if a model of texts accepts it: state what it was learned from, and how well it judges."
+    elif words:
         stems = any(word.endswith("*") for word in words)
         prefix = " (with * at its end: words that begin with it)" if stems else ""
         yield f"A post matches if it contains a keyword as a whole word or phrase{prefix}, in upper or lower case."
         if any(letter.isalpha() and is_unspaced(letter) for word in words for letter in word):
             yield "In scripts that are written without spaces between words, parts of words match too."
-    if topic.get("patterns"):
+    if topic.get("patterns") and not topic.get("model_checksum"):
         yield "A post also matches a regular expression." if words else "A post matches by a regular expression."
     if languages := topic.get("languages"):
         yield f"Only posts in these languages, or without a known language, count: {', '.join(languages)}."

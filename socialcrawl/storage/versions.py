@@ -83,7 +83,8 @@ def find_comparable_start(connection: Connection, campaign: int) -> int:
     return max((int(first) for first, why in connection.execute(query) if ANEW & set(why.split(","))), default=0)
 
 
-PLACES = ("database", "seeds.file", "source.policy")  # paths begin where a program was started: their ends count
+PLACES = ("database", "topic.model", "seeds.file", "source.policy")
+"""Paths begin where a program was started: their ends count."""
 NAMES = "seeds.usernames"
 
 

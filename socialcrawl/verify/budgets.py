@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from socialcrawl.campaign.plan import make_topic
+from socialcrawl.campaign.plan import make_word_topic
+from socialcrawl.campaign.settings import Settings
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, ReplyKind, parse_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.ratelimit.policy import Policy
@@ -17,7 +18,8 @@ from socialcrawl.verify.findings import MALFORMED, Check
 from socialcrawl.verify.story import CampaignRecord
 
 RECOUNTED = "an earlier socialcrawl may have counted the same keywords by another rule"
-NAMED = {"seeds.usernames", "seeds.file", "seeds.lists"}  # change also where a file names others, which is not stored
+NAMED = {"seeds.usernames", "seeds.file", "seeds.lists", "topic.model"}
+"""These change also where a file names others, which is not stored, or as exports do not have them."""
 
 
 class BudgetCheck:
@@ -128,13 +130,15 @@ def _compare_topics(check: Check, connection: Opened, story: CampaignRecord) -> 
             continue
         if first in changed:
             check.prove()
-        elif (
-            TOPIC not in story.kind.facts.fixed
-            and CountingRule.from_topic(make_topic(story.find_stage(first).settings)).since > 1
-        ):
+        elif TOPIC not in story.kind.facts.fixed and _is_recounted(story.find_stage(first).settings):
             check.leave(RECOUNTED)
         else:
             check.differ(f"epoch {number}", "why", why, "no other topic in table version")
+
+
+def _is_recounted(settings: Settings) -> bool:
+    """Return whether an earlier program counted the words of a topic by another rule."""
+    return settings.topic.model is None and CountingRule.from_topic(make_word_topic(settings)).since > 1
 
 
 def _read_setting(settings: Any, key: str) -> Any:

@@ -50,6 +50,7 @@ UNDRAWN = "an earlier version wrote the export, which did not say which picks we
 DRAWN = ("campaign", "n", "drawn")
 HIDDEN = "texts are pseudonymised"
 TREE = "judged by a decision tree, which an export does not have"
+MODEL = "judged by a model of texts, which an export does not have"
 ANSWERS = "an export does not have the accounts that responses to searches and look-ups mention"
 TESTS = "neither a pseudonymised export nor one by an earlier version has when accounts posted last"
 PARTS = "an export has neither the parts of pages that count for a link nor the accounts followed"
@@ -235,9 +236,10 @@ def _find_missing(
     sheet: Mapping[str, Any], facts: Mapping[str, Any], story: CampaignRecord, why: str | None
 ) -> MissingSources:
     links = read_link_settings(orjson.dumps(dict(story.settings)).decode())
+    model = (story.settings.get("topic") or {}).get("model_checksum")
     parts = find_platform_facts(story.begun.platform).partial_mentions or bool(links.follows)
     return MissingSources(
-        texts=HIDDEN if sheet["pseudonymised"] else TREE if facts.get("judged_by_tree") else None,
+        texts=HIDDEN if sheet["pseudonymised"] else TREE if facts.get("judged_by_tree") else MODEL if model else None,
         answers=ANSWERS,
         tests=TESTS if why else None,
         parts=PARTS if parts else None,

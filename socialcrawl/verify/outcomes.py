@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from socialcrawl.campaign.plan import make_topic
+from socialcrawl.campaign.plan import make_topic, make_word_topic
 from socialcrawl.engine.model import (
     FINDING,
     ON_TOPIC,
@@ -107,7 +107,8 @@ class OutcomeCheck:
     def run(self, watch: Watch = lambda what, done, total: None) -> None:
         """Check everything."""
         try:
-            topic = make_topic(self._settings)
+            texts_are_here = self._lacking.texts is None
+            topic = make_topic(self._settings) if texts_are_here else make_word_topic(self._settings)
             self._judges = self.story.kind.predicates(self._settings)
         except SettingsError as error:  # a file of the campaign is not here
             self.outcomes.leave(str(error))

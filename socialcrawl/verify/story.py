@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from socialcrawl.campaign.plan import make_topic
+from socialcrawl.campaign.plan import make_word_topic
 from socialcrawl.campaign.policies import load_policy
 from socialcrawl.campaign.sections.access import READING_KEYS
 from socialcrawl.campaign.settings import Settings, load_stored
@@ -51,7 +51,7 @@ class SettingsStage:
         """Return how the platform marks an instant."""
         prices = load_policy(self.settings.source.platform)
         base = self.settings.source.base_url or prices.base_url
-        terms = Terms(self.settings, make_topic(self.settings), prices, base)
+        terms = Terms(self.settings, make_word_topic(self.settings), prices, base)
         return platform_of(self.settings).make_source(terms, [], 0.0).mark
 
 

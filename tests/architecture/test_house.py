@@ -76,10 +76,13 @@ HOMES = {
     "psycopg": ("storage/database/backup.py", "storage/database/readonly.py", "storage/database/silent_server.py"),
     "warcio": ("exporters/warc.py",),
     "datasette": ("cli/commands/explore.py",),
-    "scipy": ("importance/", "crawls/sample/", "forecast/intervals.py"),
+    "scipy": (
+        "importance/", "crawls/sample/law_comparison.py", "crawls/sample/mixing.py", "crawls/sample/spectral_gap.py",
+        "crawls/text_models/vocabulary.py", "forecast/intervals.py",
+    ),
     "sklearn": (
-        "crawls/collect/estimators/regressor.py", "crawls/sample/cross_validation.py",
-        "crawls/sample/decision_tree.py",
+        "crawls/collect/estimators/regressor.py", "crawls/text_models/cross_validation.py",
+        "crawls/text_models/decision_tree.py", "crawls/text_models/logistic_regression.py",
     ),
     "pydantic": (
         "campaign/policies.py", "campaign/settings.py", "campaign/settings_errors.py", "campaign/sections/",

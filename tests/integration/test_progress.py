@@ -16,7 +16,7 @@ from commands import COMMAND, ENVIRONMENT, demo_with_seeds
 from exported_towns import NOW, a_town
 
 from socialcrawl.cli.commands import backup as keeping
-from socialcrawl.crawls.sample.cross_validation import cross_validate, make_examples
+from socialcrawl.crawls.text_models.cross_validation import cross_validate, make_examples
 from socialcrawl.exporters.export import ExportOptions, export
 from socialcrawl.render import progress
 from socialcrawl.render.progress import BYTES, MANY, show_progress

@@ -10,8 +10,8 @@ from typer import Typer
 from typer.testing import CliRunner
 
 from socialcrawl.cli.definitions.datasets import train
-from socialcrawl.crawls.sample.cross_validation import ConfusionMatrix
-from socialcrawl.crawls.sample.decision_tree import DecisionTree
+from socialcrawl.crawls.text_models.cross_validation import ConfusionMatrix
+from socialcrawl.crawls.text_models.model_file import read_model
 from socialcrawl.engine.loop import run
 from socialcrawl.errors import SocialcrawlError
 from socialcrawl.platforms.x.source import SEARCH
@@ -96,7 +96,7 @@ def test_the_examples_are_what_the_search_found_and_what_was_read_and_is_quiet(k
 def test_a_tree_is_learned_from_a_campaign_and_told(town, tmp_path):
     code, shown = told("--out", tmp_path / "tree.json", "--db", town, "--folds", 3)
     assert code == 0, shown
-    tree = DecisionTree.load(tmp_path / "tree.json")
+    tree = read_model(tmp_path / "tree.json")
     assert (tree.hits("a telescope"), tree.hits("our dinner")) == (1, 0)
     assert "recall 1.00" in shown
     assert "Where fewer posts are on topic than here, precision is lower." in shown
@@ -115,7 +115,7 @@ def test_the_word_of_the_search_can_be_left_out(town, tmp_path):
     assert seen["settings"]["without"] == ["dinner", "telescope"]
     assert set(seen) >= {"precision", "recall", "f1", "accuracy", "right", "wrong", "lost", "kept_out", "on_topic"}
     assert seen["right"] + seen["lost"] == seen["on_topic"]
-    again = DecisionTree.load(tmp_path / "tree.json")
+    again = read_model(tmp_path / "tree.json")
     assert "telescope" not in again.vocabulary.idf
 
 
@@ -144,7 +144,7 @@ def test_a_tree_that_hardly_judges_better_than_chance_is_no_recommendation(tmp_p
     assert code == 0, shown
     assert "WARNING: it is no better than to call everything off topic, which is right for 75%" in shown
     assert "use it as [sample] tree" not in shown
-    assert DecisionTree.load(tmp_path / "tree.json").about["doubt"].startswith("it is no better than")
+    assert read_model(tmp_path / "tree.json").about["doubt"].startswith("it is no better than")
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_posts_may_come_from_files(tmp_path):
     code, shown = told("--out", tmp_path / "tree.json", "--on", on, "--off", off)
     assert code == 0, shown
     assert "12 posts on topic, 12 off it" in shown
-    assert DecisionTree.load(tmp_path / "tree.json").hits("a wheel, a chain") == 1
+    assert read_model(tmp_path / "tree.json").hits("a wheel, a chain") == 1
 
 
 def test_posts_judged_by_hand_are_enough(tmp_path):
@@ -180,6 +180,31 @@ def test_posts_judged_by_hand_are_enough(tmp_path):
     code, shown = told("--out", tmp_path / "tree.json", "--labels", file)
     assert code == 0, shown
     assert "8 posts on topic, 8 off it; left out: 2 with the words of another, 1 given as both" in shown
+
+
+def test_a_logistic_regression_is_learned_and_kept_likewise(town, tmp_path):
+    code, shown = told("--out", tmp_path / "model.json", "--db", town, "--folds", 3, "--learner", "logistic")
+    assert code == 0, shown
+    model = read_model(tmp_path / "model.json")
+    assert (model.hits("a telescope"), model.hits("our dinner")) == (1, 0)
+    assert (model.about["learner"], model.about["settings"]) == (
+        "logistic", {"least": 2, "balanced": False, "without": [], "seed": 1},
+    )  # fmt: skip
+    assert f"wrote {tmp_path / 'model.json'}: logistic regression, {len(model.vocabulary.idf)} words" in shown
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--learner", "logistik"), "Unknown learner 'logistik'. Did you mean 'logistic'? Choose one of: tree, logis"),
+        (("--learner", "logistic", "--depth", 3), "--leaf and --depth are for --learner tree: remove them."),
+        (("--learner", "logistic", "--leaf", 2), "--leaf and --depth are for --learner tree: remove them."),
+    ],
+)
+def test_a_learner_that_is_not_there_or_grows_no_tree_is_told(given, said, town, tmp_path):
+    code, shown = told("--out", tmp_path / "model.json", "--db", town, *given)
+    assert code == 2
+    assert said in shown
 
 
 def test_what_cannot_be_is_refused_before_anything_is_written(town, tmp_path):

@@ -23,10 +23,18 @@ from socialcrawl.engine.model import LARGEST
 
 
 class TopicSection(Section):
-    """What the campaign is about: words, languages and time span; see `relevance.Topic`."""
+    """What the campaign is about: words or a model, languages and time span; see `relevance.Topic`."""
 
     keywords: list[str] = Field(default=[], description="words, phrases and prefixes (modul*), compared without case")
     patterns: list[str] = Field(default=[], description="regular expressions, on request")
+    model: FilePath | None = Field(
+        default=None,
+        description="a model of `socialcrawl train`, which decides what posts are on topic; keywords are then searched "
+        "only",
+    )
+    model_checksum: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] | None = Field(
+        default=None, description="refuse a model of any other content; campaigns store the one they ran with"
+    )
     languages: list[Language] = Field(
         default=[], max_length=10, description="only posts in these languages count (BCP 47: en, zh-TW); none: all do"
     )

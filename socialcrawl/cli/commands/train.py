@@ -1,28 +1,33 @@
-"""`socialcrawl train`: where the examples come from, the tree that is learned of them, and what is said of it."""
+"""`socialcrawl train`: where the examples come from, the model that is learned of them, and what is said of it."""
 
 import json
 from dataclasses import asdict, dataclass, replace
 from math import isnan
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from rich.console import Console
 from rich.table import Table
 
-from socialcrawl.crawls.sample.cross_validation import ConfusionMatrix, Examples, cross_validate, make_examples
-from socialcrawl.crawls.sample.decision_tree import DecisionTree, TreeParameters, count_words, grow
 from socialcrawl.crawls.sample.labels import read_text_labels
+from socialcrawl.crawls.text_models.cross_validation import ConfusionMatrix, Examples, cross_validate, make_examples
+from socialcrawl.crawls.text_models.decision_tree import PLAIN, TreeParameters
+from socialcrawl.crawls.text_models.logistic_regression import LogisticParameters
+from socialcrawl.crawls.text_models.model_file import write_model
+from socialcrawl.crawls.text_models.text_model import TextModel, TrainingParameters
+from socialcrawl.crawls.text_models.vocabulary import count_words
 from socialcrawl.errors import PostsFileError, SettingsError
 from socialcrawl.formats.documents import explain_unreadable, read_text
 from socialcrawl.render.console import Text
 from socialcrawl.render.progress import show_progress
 from socialcrawl.text.terminal import write_json
-from socialcrawl.text.wording import pluralize
+from socialcrawl.text.wording import explain_unknown, pluralize
 
+LEARNERS = ("tree", "logistic")
 TELLING = 15  # words that are shown
 REMEDY = (
-    "A sample judged by it would be one of something else: give it more posts, or posts judged by hand (--labels), and "
-    "see with --without which words it leans on."
+    "A campaign judged by it would be one of something else: give it more posts, or posts judged by hand (--labels), "
+    "and see with --without which words it leans on."
 )
 
 
@@ -38,11 +43,34 @@ class TrainingOptions:
     database: str | None
     most: int
     folds: int
-    how: TreeParameters
+    how: TrainingParameters
 
 
-def train(wanted: TrainingOptions, console: Console, *, as_json: bool = False) -> DecisionTree:
-    """Learn a tree from what is wanted, write it, and say how well it judges; the tree.
+def choose_parameters(
+    learner: str, tree: tuple[int | None, int | None], shared: tuple[int, bool, frozenset[str], int]
+) -> TrainingParameters:
+    """Return how a model is learned.
+
+    Args:
+        learner: one of LEARNERS.
+        tree: the least number of posts of a leaf, and the largest depth; None: as usual.
+        shared: the parameters that all learners have: least, balanced, without, seed.
+
+    Raises:
+        SettingsError: there is no such learner, or it grows no tree and is told how.
+    """
+    leaf, depth = tree
+    if learner == "tree":
+        return TreeParameters(PLAIN.leaf if leaf is None else leaf, depth, *shared)
+    if learner not in LEARNERS:
+        raise SettingsError(explain_unknown("learner", learner, LEARNERS))
+    if leaf is not None or depth is not None:
+        raise SettingsError("--leaf and --depth are for --learner tree: remove them.")
+    return LogisticParameters(*shared)
+
+
+def train(wanted: TrainingOptions, console: Console, *, as_json: bool = False) -> TextModel:
+    """Learn a model from what is wanted, write it, and say how well it judges; the model.
 
     Args:
         wanted: the options.
@@ -57,22 +85,22 @@ def train(wanted: TrainingOptions, console: Console, *, as_json: bool = False) -
     _check_options(wanted)
     with show_progress("reading posts", unit="folds") as watch:
         given, where = _read_examples(wanted)
-        how = replace(wanted.how, without=frozenset(word for one in wanted.how.without for word in count_words(one)))
+        without = frozenset(word for one in wanted.how.without for word in count_words(one))
+        how: TrainingParameters = replace(cast("Any", wanted.how), without=without)
         learned = make_examples(given)
         _check_enough(learned, wanted.folds)
         measured = cross_validate(learned, how, wanted.folds, lambda done: watch("testing", done, wanted.folds))
-        watch("learning the tree")
-        tree = grow(learned.texts, learned.on_topic, how)
-    about = _describe_tree(where, learned, measured, how)
-    tree = DecisionTree(
-        tree.vocabulary, tree.nodes, {**about, "telling": [list(one) for one in tree.list_telling_words(TELLING)]}
-    )
-    tree.save(wanted.out)
+        watch("learning the model")
+        model: Any = how.learn(learned.texts, learned.on_topic)
+    about = _describe_training(where, learned, measured, how)
+    telling = [list(one) for one in model.list_telling_words(TELLING)]
+    model = replace(model, about={**about, "telling": telling})
+    write_model(model, wanted.out)
     if as_json:
-        write_json(json.dumps({"file": str(wanted.out), **tree.about}, ensure_ascii=False))
+        write_json(json.dumps({"file": str(wanted.out), **model.about}, ensure_ascii=False))
     else:
-        _print_tree(console, wanted.out, tree, learned, measured)
-    return tree
+        _print_model(console, wanted.out, model, learned, measured)
+    return cast("TextModel", model)
 
 
 def _check_options(wanted: TrainingOptions) -> None:
@@ -151,22 +179,22 @@ def _check_enough(learned: Examples, folds: int) -> None:
         )
 
 
-def _describe_tree(
-    where: dict[str, str], learned: Examples, measured: ConfusionMatrix, how: TreeParameters
+def _describe_training(
+    where: dict[str, str], learned: Examples, measured: ConfusionMatrix, how: TrainingParameters
 ) -> dict[str, Any]:
     on = sum(learned.on_topic)
-    settings = {**asdict(how), "without": sorted(how.without)}
+    settings = {**asdict(cast("Any", how)), "without": sorted(how.without)}
     scores = {name: _format_number(getattr(measured, name)) for name in ("precision", "recall", "f1", "accuracy")}
     counts = {"on_topic": on, "off_topic": len(learned.on_topic) - on, "same": learned.twice, "torn": learned.torn}
     values = {**asdict(measured), **scores, "doubt": measured.doubt}
-    return {**where, **counts, "learner": "entropy", "settings": settings, **values}
+    return {**where, **counts, "learner": how.learner, "settings": settings, **values}
 
 
 def _format_number(value: float) -> float | None:
     return None if isnan(value) else value  # JSON knows no NaN
 
 
-def _print_tree(console: Console, out: Path, tree: DecisionTree, learned: Examples, measured: ConfusionMatrix) -> None:
+def _print_model(console: Console, out: Path, model: TextModel, learned: Examples, measured: ConfusionMatrix) -> None:
     on = sum(learned.on_topic)
     left = f"; left out: {learned.twice:,} with the words of another, {learned.torn:,} given as both"
     console.print(f"{pluralize(on, 'post')} on topic, {len(learned.on_topic) - on:,} off it{left}", soft_wrap=True)
@@ -174,14 +202,14 @@ def _print_tree(console: Console, out: Path, tree: DecisionTree, learned: Exampl
     console.print(_format_confusion(measured))
     console.print(
         f"among these posts: precision {measured.precision:.2f}, recall {measured.recall:.2f}, F1 {measured.f1:.2f}, "
-        f"accuracy {measured.accuracy:.2f}; each of {measured.folds} parts was judged by a tree learned from the "
-        "others. Where fewer posts are on topic than here, precision is lower.",
+        f"accuracy {measured.accuracy:.2f}; each of {measured.folds} parts was judged by a model learned from "
+        "the others. Where fewer posts are on topic than here, precision is lower.",
         soft_wrap=True,
     )
     console.print()
-    console.print(_format_features(tree))
-    size = f"{pluralize(len(tree.nodes), 'node')}, {pluralize(len(tree.vocabulary.idf), 'word')}"
-    console.print(f"wrote {out}: {size}{'' if measured.doubt else '; use it as [sample] tree'}", soft_wrap=True)
+    console.print(_format_features(model))
+    use = "" if measured.doubt else "; use it as model under [topic], or as tree under [sample]"
+    console.print(f"wrote {out}: {model.title}, {model.describe_size()}{use}", soft_wrap=True)
     if measured.doubt:
         console.print(f"WARNING: {measured.doubt}. {REMEDY}", soft_wrap=True)
 
@@ -195,11 +223,11 @@ def _format_confusion(measured: ConfusionMatrix) -> Table:
     return table
 
 
-def _format_features(tree: DecisionTree) -> Table:
+def _format_features(model: TextModel) -> Table:
     table = Table(title="words that decide most", title_justify="left", box=None, pad_edge=False)
     table.add_column("word", overflow="fold")
-    table.add_column("of all gain", justify="right", no_wrap=True)
+    table.add_column("part", justify="right", no_wrap=True)
     table.add_column("speaks", no_wrap=True)
-    for word, part, forth in tree.list_telling_words(TELLING):
+    for word, part, forth in model.list_telling_words(TELLING):
         table.add_row(Text(word), f"{part:.0%}", "for" if forth else "against")
     return table

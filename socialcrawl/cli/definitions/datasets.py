@@ -1,7 +1,7 @@
 """The commands that bring data in, keep it safe, hand it on and judge it.
 
-`import`, `order` and `backup`; `export`; `audit`, which says what a collected dataset holds of a topic; `train`, which
-learns what is on topic from examples.
+`import`, `order` and `backup`; `export`; `audit`, which says what a collected dataset holds of a topic; `label` and
+`train`, which learn what is on topic from examples.
 """
 
 from pathlib import Path
@@ -227,10 +227,40 @@ def audit(
     audit(AuditOptions(campaign, names, place, held or (), on_topic), make_console(), as_json=as_json)
 
 
+def label(
+    place: Place = None,
+    *,
+    out: Annotated[
+        Path, typer.Option("-o", "--out", help="CSV file to write, for train --labels. One that exists is continued.")
+    ] = Path("labels.csv"),
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            help="Show the posts that this model is least sure of. Default: matching posts and others, drawn."
+        ),
+    ] = None,
+    campaign: CampaignName = None,
+    database: Database = None,
+    count: Annotated[int, typer.Option(min=1, help="Maximum number of posts to show.")] = 50,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
+) -> None:
+    """Label stored posts by hand.
+
+    They are shown one by one, each once, and each answer is kept at once. Answers can also come from a pipe.
+    """
+    from socialcrawl.cli.commands.label import LabelOptions, label  # noqa: PLC0415
+    from socialcrawl.cli.databases import choose_database  # noqa: PLC0415
+    from socialcrawl.render.console import make_console  # noqa: PLC0415
+
+    label(LabelOptions(out, model, choose_database(place, database, campaign), count, seed), make_console())
+
+
 def train(
     place: Place = None,
     *,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="JSON file to write, for [sample] tree.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="JSON file to write, for [topic] model or [sample] tree.")
+    ] = None,
     labels: Annotated[
         Path | None, typer.Option(help="CSV of hand-labelled posts (text, on_topic), instead of the sources below.")
     ] = None,
@@ -247,28 +277,30 @@ def train(
     database: Database = None,
     most: Annotated[int, typer.Option("--limit", min=2, help="Maximum number of posts of each kind.")] = 5000,
     without: Annotated[
-        list[str] | None, typer.Option(help="Word that the tree must not use, such as the search word. Repeatable.")
+        list[str] | None, typer.Option(help="Word that the model must not use, such as the search word. Repeatable.")
     ] = None,
-    leaf: Annotated[int, typer.Option(min=1, help="Minimum number of posts per leaf.")] = 2,
-    depth: Annotated[int | None, typer.Option(min=1, help="Maximum depth of the tree. Default: unlimited.")] = None,
+    learner: Annotated[
+        str, typer.Option(help="A decision tree, or a logistic regression.", **offer("tree|logistic"))
+    ] = "tree",
+    leaf: Annotated[int | None, typer.Option(min=1, help="Tree: minimum number of posts per leaf. Default: 2.")] = None,
+    depth: Annotated[int | None, typer.Option(min=1, help="Tree: maximum depth. Default: unlimited.")] = None,
     least: Annotated[int, typer.Option(min=1, help="Minimum number of posts with a word. The paper: 1.")] = 2,
     balanced: Annotated[bool, typer.Option("--balanced", help="Give both kinds the same total weight.")] = False,
     folds: Annotated[int, typer.Option(min=2, help="Number of folds of the cross-validation.")] = 5,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Train a tree that recognizes topics.
+    """Train a model that recognizes topics.
 
-    The decision tree decides which posts are on topic. It is tested by cross-validation.
+    The model decides which posts are on topic. It is tested by cross-validation.
     """
-    from socialcrawl.cli.commands.train import TrainingOptions, train  # noqa: PLC0415
+    from socialcrawl.cli.commands.train import TrainingOptions, choose_parameters, train  # noqa: PLC0415
     from socialcrawl.cli.databases import split_target  # noqa: PLC0415
-    from socialcrawl.crawls.sample.decision_tree import TreeParameters  # noqa: PLC0415
     from socialcrawl.render.console import make_console  # noqa: PLC0415
 
-    how = TreeParameters(leaf, depth, least, balanced, frozenset(without or ()), seed)
-    given, file = split_target(place, database, out, "the tree")
+    how = choose_parameters(learner, (leaf, depth), (least, balanced, frozenset(without or ()), seed))
+    given, file = split_target(place, database, out, "the model")
     if file is None:
-        raise typer.BadParameter("name the tree to write: --out FILE.json")
+        raise typer.BadParameter("name the model to write: --out FILE.json")
     wanted = TrainingOptions(file, labels, on, off, campaign, given or database, most, folds, how)
     train(wanted, make_console(), as_json=as_json)

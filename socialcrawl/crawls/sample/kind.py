@@ -19,6 +19,7 @@ from socialcrawl.crawls.sample.crawl import Sample
 from socialcrawl.crawls.sample.make import make_predicate, make_sample, make_wider_predicate
 from socialcrawl.crawls.sample.section import WIDER_JUDGES
 from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.crawls.text_models.model_file import read_model
 from socialcrawl.crawls.track.tracked_graph import COLUMNS
 from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.base import Platform
@@ -98,11 +99,9 @@ statistics have to weight them (table `sampled`, `socialcrawl audit`)."""
 
     def make_judge(self, settings: Settings) -> Callable[[str], int] | None:
         """See `CrawlKind.make_judge`."""
-        if settings.sample.tree is None:
-            return None
-        from socialcrawl.crawls.sample.decision_tree import DecisionTree  # noqa: PLC0415 - few campaigns have one
-
-        return DecisionTree.load(settings.sample.tree).hits
+        if settings.topic.model is not None:
+            raise SettingsError("[topic] model is for other kinds of campaigns: name the file as tree under [sample].")
+        return None if settings.sample.tree is None else read_model(settings.sample.tree).hits
 
     def describe_progress(self, crawl: Sample) -> Progress:
         """See `CrawlKind.describe_progress`."""

@@ -53,7 +53,7 @@ def read_text_labels(path: Path) -> list[tuple[str, bool]]:
 
 def _read_rows(path: Path, wanted: tuple[str, ...]) -> Iterator[tuple[int, str, bool]]:
     """Return (line, what is labelled, label) of the rows that have a label."""
-    lines = _read(path)
+    lines = read_cells(path)
     bad = []
     named, label = _find_columns(path, lines[0][1] if lines else [], wanted)
     for number, cells in lines[1:]:
@@ -69,7 +69,12 @@ def _read_rows(path: Path, wanted: tuple[str, ...]) -> Iterator[tuple[int, str, 
         raise SettingsError(f"{path}: {', '.join(bad[:FEW])}{more}: write yes or no, or 1 or 0.")
 
 
-def _read(path: Path) -> list[tuple[int, list[str]]]:
+def read_cells(path: Path) -> list[tuple[int, list[str]]]:
+    """Return (line, cells) of each row of a CSV that is not empty.
+
+    Raises:
+        SettingsError: the file cannot be read, or is no CSV.
+    """
     try:
         text = read_bytes(path).decode("utf-8-sig")  # as it is: a cell may have line ends of its own
         first = text.split("\n", 1)[0].lower()

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -107,7 +108,7 @@ class Summary:
     not asked for again, which are in no other count. `billed_posts` has, for each UTC day of our clock, (day, posts
     billed, dollars for everything); posts where each is billed once a day, else posts read. `captured` counts the
     authors whom a capture brought, `captured_read` those of them that were read since. `recall` is that of the searches
-    of a campaign that matches accounts.
+    of a campaign that matches accounts. `model` is the name of the file whose model judges texts, "" without.
     """
 
     name: str
@@ -135,6 +136,7 @@ class Summary:
     captured: int = 0
     captured_read: int = 0
     recall: SearchRecall | None = None
+    model: str = ""
 
     @property
     def relevance(self) -> float:
@@ -239,6 +241,7 @@ def summarize_campaign(connection: Connection, name: str | None = None, most: in
             captured=captured,
             captured_read=int(captured_read),
             recall=count_search_recall(connection, number) if source.get("read") == "match" else None,
+            model=PurePath(topic.get("model") or "").name,
         )
 
 

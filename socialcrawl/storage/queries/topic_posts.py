@@ -1,6 +1,7 @@
 """Posts of a topic: those that match it, as table `hit` has them, and those to learn it from.
 
-Posts to learn from are those that the search of the platform found, and those that were read and do not match. Modules
+Posts to learn from are those that the search of the platform found, and those that were read and do not match; posts
+that a person judges are any that the campaign has stored. Modules
 that read them change nothing. What was forgotten is in no table, and so in no example. Called in a transaction.
 """
 
@@ -57,6 +58,17 @@ QUIET = """
 from post s where s.author in (select node from outcome where campaign = :campaign)
 and not exists (select 1 from hit h where h.campaign = :campaign and h.post = s.id)
 """
+# Posts of the accounts that a campaign read, those that its answers listed, and those that match its topic.
+LISTED = "select j.value from request r, json_each(r.post_ids) j where r.campaign = :campaign"
+LISTED_ON_SERVER = """
+select jsonb_array_elements_text(cast(post_ids as jsonb)) from request where campaign = :campaign
+and post_ids is not null
+"""
+STORED = """
+select p.id, p.text, exists (select 1 from hit h where h.campaign = :campaign and h.post = p.id) from post p
+where p.author in (select node from outcome where campaign = :campaign)
+or p.id in (select post from hit where campaign = :campaign) or p.id in ({listed}) order by p.id
+"""
 COUNT = f"select count(*) {QUIET}"
 READ = f"select s.id, s.text {QUIET} order by s.id"
 
@@ -94,6 +106,19 @@ def read_off_topic_posts(connection: Connection, campaign: int, most: int) -> li
         count = connection.execute(text(COUNT), {"campaign": campaign}).scalar_one()
         rows = connection.execution_options(yield_per=1000).execute(text(READ), {"campaign": campaign})
         return list(_select_evenly(((str(row[0]), str(row[1])) for row in rows), searched, most, int(count)))
+
+
+def read_stored_posts(connection: Connection, campaign: int) -> Iterator[tuple[str, str, bool]]:
+    """Yield (id, text, whether it matches the topic) of the stored posts of a campaign, by their ids.
+
+    Args:
+        connection: the database.
+        campaign: campaign.id.
+    """
+    sql = STORED.format(listed=LISTED if connection.dialect.name == "sqlite" else LISTED_ON_SERVER)
+    with connection.begin():
+        for row in connection.execution_options(yield_per=1000).execute(text(sql), {"campaign": campaign}):
+            yield str(row[0]), str(row[1]), bool(row[2])
 
 
 def _select_evenly(rows: Iterator[tuple[str, str]], without: set[str], most: int, count: int) -> Iterator[str]:

@@ -27,7 +27,7 @@ PANELS = {
     "Start": "demo init check quote doctor plugins",
     "Run": "run daemon status pause resume stop",
     "Look": "report explain audit verify sql explore",
-    "Data": "import export backup train order forget retain compliance",
+    "Data": "import export backup label train order forget retain compliance",
     "Laboratory": "simulate mock lab",
 }
 PAPERS = ("gouriten", "kumar", "opic", "liverank", "sampling")
@@ -138,7 +138,7 @@ def test_the_choices_that_help_shows_are_those_that_the_command_knows(words, fla
 def test_each_command_that_reports_takes_json():
     silent = {
         "init": "writes a file", "daemon": "has --log json", "pause": "acts", "resume": "acts", "stop": "acts",
-        "explore": "serves pages", "mock": "serves posts",
+        "explore": "serves pages", "label": "writes a file", "mock": "serves posts",
         "order": "writes files",
     }  # fmt: skip
     for words, command in COMMANDS.items():

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.crawls.sample import spectral_gap as gaps
-from socialcrawl.crawls.sample.decision_tree import TreeParameters, count_words, grow
+from socialcrawl.crawls.text_models.decision_tree import TreeParameters, grow
+from socialcrawl.crawls.text_models.vocabulary import count_words
 from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.sampling.known_walks import WalkSetup, choose_starts, walk_method

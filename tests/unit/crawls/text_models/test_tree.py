@@ -15,16 +15,10 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import precision_recall_fscore_support
 from sklearn.tree import DecisionTreeClassifier
 
-from socialcrawl.crawls.sample.cross_validation import ConfusionMatrix, Examples, cross_validate, make_examples
-from socialcrawl.crawls.sample.decision_tree import (
-    DecisionTree,
-    TfidfVocabulary,
-    TreeNode,
-    TreeParameters,
-    count_words,
-    grow,
-    make_matrix,
-)
+from socialcrawl.crawls.text_models.cross_validation import ConfusionMatrix, Examples, cross_validate, make_examples
+from socialcrawl.crawls.text_models.decision_tree import DecisionTree, TreeNode, TreeParameters, grow
+from socialcrawl.crawls.text_models.model_file import read_model, write_model
+from socialcrawl.crawls.text_models.vocabulary import TfidfVocabulary, count_words, make_matrix
 from socialcrawl.errors import SettingsError
 
 WORDS = ["bike", "wheel", "chain", "soup", "salt", "the", "and", "road"]
@@ -108,22 +102,22 @@ def test_a_tree_that_was_kept_says_the_same(tmp_path):
     told = posts(80, 5)
     tree = grow([count_words(text) for text, _ in told], [on for _, on in told])
     tree = DecisionTree(tree.vocabulary, tree.nodes, {"on_topic": 3})
-    tree.save(tmp_path / "tree.json")
-    again = DecisionTree.load(tmp_path / "tree.json")
+    write_model(tree, tmp_path / "tree.json")
+    again = read_model(tmp_path / "tree.json")
     assert again == tree
     assert all(again.hits(text) == tree.hits(text) for text, _ in posts(80, 6, 0.5))
     with pytest.raises(SettingsError, match="already exists"):
-        tree.save(tmp_path / "tree.json")
+        write_model(tree, tmp_path / "tree.json")
     with pytest.raises(SettingsError, match="cannot be written"):
-        tree.save(tmp_path / "nowhere" / "tree.json")
+        write_model(tree, tmp_path / "nowhere" / "tree.json")
 
 
 def test_a_tree_is_asked_without_scikit_learn(tmp_path):
     told = posts(40, 5)
-    grow([count_words(text) for text, _ in told], [on for _, on in told]).save(tmp_path / "tree.json")
+    write_model(grow([count_words(text) for text, _ in told], [on for _, on in told]), tmp_path / "tree.json")
     code = (
-        "import sys; from pathlib import Path; from socialcrawl.crawls.sample.decision_tree import DecisionTree\n"
-        f"tree = DecisionTree.load(Path({str(tmp_path / 'tree.json')!r}))\n"
+        "import sys; from pathlib import Path; from socialcrawl.crawls.text_models.model_file import read_model\n"
+        f"tree = read_model(Path({str(tmp_path / 'tree.json')!r}))\n"
         "print(tree.hits('bike wheel chain'), 'sklearn' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -134,7 +128,7 @@ def test_a_file_that_is_no_tree_is_refused_and_says_what_to_do(tmp_path):
     good = {"kind": "socialcrawl tree 1", "about": {}, "idf": {"a": 1.0}, "nodes": [["", 0.0, -1, -1, 1.0, 2]]}
     file = tmp_path / "tree.json"
     file.write_text(json.dumps(good), "utf-8")
-    assert DecisionTree.load(file).hits("whatever") == 1
+    assert read_model(file).hits("whatever") == 1
     round_and_round = [["a", 0.5, 0, 0, 1.0, 2]]
     for bad in (
         b"no json", b"[]", b"3", b"\xff\xfe", {**good, "kind": "other"}, {**good, "nodes": []}, {**good, "idf": [1]},
@@ -142,10 +136,10 @@ def test_a_file_that_is_no_tree_is_refused_and_says_what_to_do(tmp_path):
         {**good, "nodes": [["", 0.0, -1, 5, 1.0, 2]]}, {**good, "nodes": [["", 0.0]]}, {"kind": good["kind"]},
     ):  # fmt: skip
         file.write_bytes(bad if isinstance(bad, bytes) else json.dumps(bad).encode())
-        with pytest.raises(SettingsError, match=r"is not a tree .* `socialcrawl train`"):
-            DecisionTree.load(file)
+        with pytest.raises(SettingsError, match=r"is not a model .* `socialcrawl train`"):
+            read_model(file)
     with pytest.raises(SettingsError, match="cannot be read"):
-        DecisionTree.load(tmp_path / "nothing.json")
+        read_model(tmp_path / "nothing.json")
 
 
 def test_what_cannot_be_learned_from_is_refused():

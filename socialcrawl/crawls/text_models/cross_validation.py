@@ -1,4 +1,4 @@
-"""How well a tree judges texts that it was not grown from, by cross-validation (the paper evaluates by eye only)."""
+"""How well a model judges texts that it was not learned from, by cross-validation (the paper evaluates by eye only)."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from socialcrawl.crawls.sample.decision_tree import PLAIN, TreeParameters, count_words, grow
+from socialcrawl.crawls.text_models.decision_tree import PLAIN
+from socialcrawl.crawls.text_models.text_model import TrainingParameters
+from socialcrawl.crawls.text_models.vocabulary import count_words
 from socialcrawl.errors import SettingsError
 
 FOLDS = 5
@@ -21,7 +23,7 @@ class ConfusionMatrix:
     Attributes:
         right: on topic, and said so; `wrong`: off topic, and said to be on it.
         lost: on topic, and said to be off it; `kept_out`: off topic, and said so.
-        folds: in how many parts the texts were parted; each was judged by a tree grown from the others.
+        folds: in how many parts the texts were parted; each was judged by a model learned from the others.
     """
 
     right: int
@@ -81,7 +83,7 @@ class Examples:
 def make_examples(given: Sequence[tuple[str, bool]]) -> Examples:
     """Return the texts to learn from, of those given with whether they are on topic, in their order.
 
-    A text that a fold learns from and another is judged by would flatter the tree: of texts of the same words, one is
+    A text that a fold learns from and another is judged by would flatter the model: of texts of the same words, one is
     left. Texts without any word are left out too.
     """
     kinds: dict[frozenset[tuple[str, int]], set[bool]] = {}
@@ -100,15 +102,18 @@ def make_examples(given: Sequence[tuple[str, bool]]) -> Examples:
 
 
 def cross_validate(
-    given: Examples, how: TreeParameters = PLAIN, folds: int = FOLDS, watch: Callable[[int], None] = lambda done: None
+    given: Examples,
+    how: TrainingParameters = PLAIN,
+    folds: int = FOLDS,
+    watch: Callable[[int], None] = lambda done: None,
 ) -> ConfusionMatrix:
-    """Return how well trees judge texts that they were not grown from.
+    """Return how well models judge texts that they were not learned from.
 
     Words and their worth are those of the rest, too.
 
     Args:
         given: the texts.
-        how: how trees are grown; its seed also says which text is in which part.
+        how: how models are learned; its seed also says which text is in which part.
         folds: parts, each with as many on-topic texts as the others, or one more.
         watch: told how many parts are judged.
 
@@ -128,9 +133,9 @@ def cross_validate(
     parts: Any = StratifiedKFold(folds, shuffle=True, random_state=how.seed).split(kinds, kinds)
     for done, (learned, asked) in enumerate(parts):
         watch(done)
-        tree = grow([given.texts[i] for i in learned], kinds[learned].tolist(), how)
+        model = how.learn([given.texts[i] for i in learned], kinds[learned].tolist())
         for i in asked.tolist():
-            said[i] = tree.judge(given.texts[i])
+            said[i] = model.judge(given.texts[i])
     right, wrong, lost = (int(one.sum()) for one in (said & kinds, said & ~kinds, ~said & kinds))
     return ConfusionMatrix(right, wrong, lost, len(kinds) - right - wrong - lost, folds)
 
