@@ -32,6 +32,7 @@ from socialcrawl.text.wording import parse_seconds
 
 KINDS = ("app", "user", "public")  # of tokens
 NAMED = ("usernames", "file", "lists", "capture")  # keys under [seeds] that name accounts
+KEPT = ("estimator", "shadows")  # keys under [crawl] whose defaults are for new campaigns
 THREADS = TOGETHER  # requests in flight at most
 
 
@@ -251,7 +252,7 @@ def make_plan(settings: Settings) -> Plan:
         SettingsError: the keywords, the usernames or the policy are unusable, there is nothing to start from, or a
             token would travel unencrypted.
     """
-    settings = settings.pin_model()
+    settings = _keep_begun(settings.pin_model())
     topic = make_topic(settings)
     doubts = _explain_doubts(settings)
     own = settings.source.policy
@@ -343,6 +344,26 @@ def _explain_doubts(settings: Settings) -> list[str]:
     if new := dict.fromkeys(why for keyword, why in found.items() if kept is not None and keyword not in kept):
         raise SettingsError("\n".join(new))
     return [f"{why} The campaign had it before, and keeps it." for why in dict.fromkeys(found.values())]
+
+
+def _keep_begun(settings: Settings) -> Settings:
+    """Return settings in which what its file does not say is as it was, where the campaign has begun: defaults change.
+
+    This is about the keys of KEPT. Where the database cannot be asked, a run says so.
+    """
+    silent = [key for key in KEPT if key not in settings.crawl.model_fields_set]
+    if not silent or (isinstance(settings.database, Path) and not settings.database.exists()):
+        return settings
+    from socialcrawl.storage.campaigns import read_settings  # noqa: PLC0415 - plans are made without SQLAlchemy
+
+    try:
+        held = read_settings(settings.database, settings.name).get("crawl", {})
+    except StoreError:
+        return settings
+    kept = {key: held[key] for key in silent if key in held}
+    crawl = settings.crawl.model_copy(update=kept)
+    others = [name for name in crawl.shadows if name != crawl.estimator]
+    return settings.model_copy(update={"crawl": crawl.model_copy(update={"shadows": others})})
 
 
 def _describe_capture(settings: Settings) -> list[str]:

@@ -274,7 +274,7 @@ def demo(
     read: Annotated[
         str, typer.Option(help="How accounts are read.", **offer("timeline|match|search|auto"))
     ] = "timeline",
-    estimator: DemoEstimator = "hybrid-sum",
+    estimator: DemoEstimator = "adaptive",
     switch_after: SwitchAfter = None,
     refresh_rate: Annotated[int, typer.Option(min=1, help="Accounts picked per batch.")] = 1,
     control: ControlShare = 0.0,

@@ -159,6 +159,28 @@ def read_keywords(where: DatabaseAddress, name: str) -> set[str]:
     return set(topic.get("keywords") or ())
 
 
+def read_settings(where: DatabaseAddress, name: str) -> dict[str, Any]:
+    """Return the settings with which a database has a campaign; nothing is made or changed.
+
+    Args:
+        where: the database.
+        name: the campaign; one that has not begun has none.
+
+    Raises:
+        StoreError: the database cannot be read, is another program's, or a newer socialcrawl's.
+    """
+    if is_missing(where):
+        return {}
+    with open_existing(where) as connection:
+        if not has_tables(connection, where):
+            return {}
+        latest = versions.read_latest_settings(connection, name) if versions.has_versions(connection) else None
+        if latest is not None:
+            return latest
+        held = connection.execute(select(table.c.settings).where(table.c.name == name)).scalar()
+        return dict(orjson.loads(held or "{}"))
+
+
 def read_query_history(connection: Connection, campaign: int, current: Sequence[str]) -> QueryHistory:
     """Return what the seeds of a campaign rest on, whose topic is searched by the texts `current`."""
     with connection.begin():

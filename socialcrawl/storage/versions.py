@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, delete, func, insert, inspect, select
 
 from socialcrawl.storage.database.connection import read_unlocked
 from socialcrawl.storage.schema.tables import campaign as campaigns
@@ -115,6 +115,11 @@ def read_latest_settings(connection: Connection, name: str) -> dict[str, Any] | 
     with read_unlocked(connection):
         found = connection.execute(known.where(campaigns.c.name == name).order_by(version.c.number.desc())).scalar()
     return None if found is None else orjson.loads(found)
+
+
+def has_versions(connection: Connection) -> bool:
+    """Return whether a database keeps versions of settings: older ones do not."""
+    return inspect(connection).has_table(version.name)
 
 
 def find_version(known: Iterable[Version], n: int) -> Version:

@@ -16,7 +16,14 @@ from socialcrawl.campaign.sections.values import (
     Together,
     parse_moments,
 )
-from socialcrawl.crawls.collect.estimators.registry import NAMES, check, check_start, takes_options
+from socialcrawl.crawls.collect.estimators.registry import (
+    NAMES,
+    SHADOWS,
+    USUAL,
+    check,
+    check_start,
+    takes_options,
+)
 from socialcrawl.crawls.collect.estimators.regressor import FEATURES
 from socialcrawl.crawls.collect.strategies import STRATEGIES, check_strategy
 from socialcrawl.engine.model import LARGEST
@@ -93,11 +100,15 @@ class SeedsSection(Section):
     search_pages: Positive = Field(default=1, description="pages of 100 posts that each search may read")
 
 
+def _list_usual_shadows(values: dict[str, Any]) -> list[str]:
+    return [name for name in SHADOWS if name != values.get("estimator")]
+
+
 class CrawlSection(Section):
     """How accounts are chosen: estimator, batch size r and number of steps n of Algorithm 1."""
 
     estimator: str = Field(
-        default="hybrid-sum",
+        default=USUAL,
         description=f"one of {', '.join(NAMES)}; one that another package adds; or module:Class",
     )
     switch_after: Annotated[int, Field(ge=0, le=LARGEST)] = Field(
@@ -133,7 +144,8 @@ class CrawlSection(Section):
         description="what makes a link: mentions (of any kind), replies, reposts, quotes, follows; or their weights",
     )
     shadows: list[str] = Field(
-        default=[], description="estimators that score alongside at no cost; report compares them"
+        default_factory=_list_usual_shadows,
+        description="estimators that score alongside at no cost; report compares them",
     )
 
     @property

@@ -31,6 +31,10 @@ NAMES = (
     "nr",
 )
 """All estimators by name; `hybrid-H` starts as `nh-ne-H` unless another start is named."""
+USUAL = "adaptive"
+"""The one that steers where a new campaign, or a demo, names none."""
+SHADOWS = ("bfs", "hybrid-sum")
+"""Those that look on where a new campaign names none."""
 OURS = ("adaptive",)
 """Those of them that are not the paper's."""
 PLAIN: Mapping[str, Callable[[], Estimator]] = {"adaptive": Adaptive, "bfs": BreadthFirst}

@@ -21,7 +21,7 @@ Reads = Annotated[
 Estimators = Annotated[
     list[str] | None,
     typer.Option(
-        "--estimator", help="Which accounts come first. Repeatable. Default: hybrid-sum.", **offer_estimators()
+        "--estimator", help="Which accounts come first. Repeatable. Default: adaptive.", **offer_estimators()
     ),
 ]
 Budgets = Annotated[
@@ -69,7 +69,7 @@ def compare(
         posts,
         keyword,
         read or [one for one in READINGS if not (last_days and one == MATCH)],
-        estimator or ("hybrid-sum",),
+        estimator or ("adaptive",),
         max_money or (10.0, 25.0, 50.0, 100.0, 200.0),
         seed_size,
         pages_per_user,
