@@ -351,19 +351,24 @@ def _keep_begun(settings: Settings) -> Settings:
 
     This is about the keys of KEPT. Where the database cannot be asked, a run says so.
     """
-    silent = [key for key in KEPT if key not in settings.crawl.model_fields_set]
-    if not silent or (isinstance(settings.database, Path) and not settings.database.exists()):
-        return settings
+    crawl = settings.crawl
+    silent = [key for key in KEPT if key not in crawl.model_fields_set]
+    if silent and (held := _read_begun(settings)):
+        crawl = crawl.model_copy(update={key: held[key] for key in silent if key in held})
+    others = [name for name in crawl.shadows if name != crawl.estimator]
+    return settings.model_copy(update={"crawl": crawl.model_copy(update={"shadows": others})})
+
+
+def _read_begun(settings: Settings) -> dict[str, Any]:
+    """Return the section [crawl] with which a campaign was run last; {} where it has not begun, or cannot be read."""
+    if isinstance(settings.database, Path) and not settings.database.exists():
+        return {}
     from socialcrawl.storage.campaigns import read_settings  # noqa: PLC0415 - plans are made without SQLAlchemy
 
     try:
-        held = read_settings(settings.database, settings.name).get("crawl", {})
+        return dict(read_settings(settings.database, settings.name).get("crawl", {}))
     except StoreError:
-        return settings
-    kept = {key: held[key] for key in silent if key in held}
-    crawl = settings.crawl.model_copy(update=kept)
-    others = [name for name in crawl.shadows if name != crawl.estimator]
-    return settings.model_copy(update={"crawl": crawl.model_copy(update={"shadows": others})})
+        return {}
 
 
 def _describe_capture(settings: Settings) -> list[str]:

@@ -174,11 +174,11 @@ def read_settings(where: DatabaseAddress, name: str) -> dict[str, Any]:
     with open_existing(where) as connection:
         if not has_tables(connection, where):
             return {}
-        latest = versions.read_latest_settings(connection, name) if versions.has_versions(connection) else None
-        if latest is not None:
-            return latest
-        held = connection.execute(select(table.c.settings).where(table.c.name == name)).scalar()
-        return dict(orjson.loads(held or "{}"))
+        held = connection.execute(select(table.c.id, table.c.settings).where(table.c.name == name)).one_or_none()
+        if held is None:
+            return {}
+        later = versions.read_versions(connection, held.id) if versions.has_versions(connection) else []
+        return dict(later[-1].settings if later else orjson.loads(held.settings))
 
 
 def read_query_history(connection: Connection, campaign: int, current: Sequence[str]) -> QueryHistory:

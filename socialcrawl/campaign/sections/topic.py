@@ -100,10 +100,6 @@ class SeedsSection(Section):
     search_pages: Positive = Field(default=1, description="pages of 100 posts that each search may read")
 
 
-def _list_usual_shadows(values: dict[str, Any]) -> list[str]:
-    return [name for name in SHADOWS if name != values.get("estimator")]
-
-
 class CrawlSection(Section):
     """How accounts are chosen: estimator, batch size r and number of steps n of Algorithm 1."""
 
@@ -144,8 +140,8 @@ class CrawlSection(Section):
         description="what makes a link: mentions (of any kind), replies, reposts, quotes, follows; or their weights",
     )
     shadows: list[str] = Field(
-        default_factory=_list_usual_shadows,
-        description="estimators that score alongside at no cost; report compares them",
+        default=list(SHADOWS),
+        description="estimators that score alongside at no cost, without that which steers; report compares them",
     )
 
     @property

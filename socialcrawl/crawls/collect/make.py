@@ -37,7 +37,8 @@ def make_shadows(settings: Settings) -> dict[str, Estimator]:
     Raises:
         SettingsError: one of them cannot be made.
     """
-    return {name: _make_estimator(settings, name, {}) for name in settings.crawl.shadows}
+    others = [name for name in settings.crawl.shadows if name != settings.crawl.estimator]
+    return {name: _make_estimator(settings, name, {}) for name in others}
 
 
 def make_collect(
