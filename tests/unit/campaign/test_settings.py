@@ -39,7 +39,7 @@ def test_what_is_not_said_has_a_default():
     assert (found.seed, found.database, found.crawl.estimator, found.crawl.switch_after) == (
         1,
         Path("socialcrawl.db"),
-        "hybrid-sum",
+        "adaptive",
         1000,
     )
     assert (found.crawl.refresh_rate, found.crawl.steps, found.seeds.search, found.seeds.most) == (1, None, True, 50)
@@ -178,7 +178,7 @@ WRONG = [
     (("topic", "until"), ["soon", 1.5, {}, date(1, 1, 1).isoformat() + "x"]),
     (("accounts", "exclude"), ["ann", [5], ["a b"], [""], ["naïve"]]),
     (("crawl", "refresh_rate"), ["Auto", "5", None, 2**63, [], -1, float("nan")]),
-    (("crawl", "shadows"), ["bfs", ["nope"], [5], ["bfs", "bfs"], ["hybrid-sum"]]),
+    (("crawl", "shadows"), ["bfs", ["nope"], [5], ["bfs", "bfs"], ["adaptive"]]),
     (("schedule", "cron"), ["", "0 3 * *", "61 * * * *", 5, "0 0 30 2 *"]),
     (("schedule", "every"), ["", "6", "often", 6, "0h", "400d"]),
     (("schedule", "between"), ["22", "22:00-22:00", "25:00-06:00", 5]),
@@ -450,7 +450,7 @@ def identity(**sections):
 
 
 def test_a_campaign_that_was_begun_before_there_were_these_keys_is_still_the_same():
-    assert identity() == {
+    assert identity(crawl={"estimator": "hybrid-sum"}) == {
         "seed": 1,
         "topic": OLD,
         "seeds": {"search": True, "most": 50, "search_pages": 1, "usernames": ["ann"]},
@@ -487,7 +487,9 @@ def test_shadows_are_estimators_of_their_own():
     made = make_shadows(found)
     assert list(made) == ["bfs", "nh-e-max", "lnh-sum"]
     assert all(one is not another for one, another in zip(made.values(), make_shadows(found).values(), strict=True))
-    assert make_shadows(check_settings(LEAST, FILE)) == {}
+    assert list(make_shadows(check_settings(LEAST, FILE))) == ["bfs", "hybrid-sum"]
+    assert list(make_shadows(check_settings(LEAST | {"crawl": {"estimator": "bfs"}}, FILE))) == ["hybrid-sum"]
+    assert make_shadows(check_settings(LEAST | {"crawl": {"shadows": []}}, FILE)) == {}
     with pytest.raises(SettingsError):
         make_shadows(check_settings(LEAST | {"crawl": {"shadows": ["sklearn.linear_model.Nothing"]}}, FILE))
 

@@ -109,6 +109,7 @@ def test_what_the_schema_refuses_the_program_refuses_too(change):
         ({"limits": {"weight": 2.5}}, "weight 2.5"),
         ({"crawl": {"switch_after": 0}}, None),
         ({"crawl": {"shadows": ["bfs", "nh-e-sum"]}}, "shadows bfs, nh-e-sum"),
+        ({"crawl": {"shadows": []}}, "no shadows"),
     ],
 )
 def test_what_a_daemon_does_beside_is_told_where_it_is_not_the_usual(tmp_path, sections, told):
@@ -116,7 +117,7 @@ def test_what_a_daemon_does_beside_is_told_where_it_is_not_the_usual(tmp_path, s
     console = Console(file=StringIO(), width=300)
     assert check([tmp_path / "a.toml"], console) == 0
     line = console.file.getvalue()
-    plain = f"ok     {tmp_path / 'a.toml'}: campaign 'a', steps until the frontier is empty with hybrid-sum, into "
+    plain = f"ok     {tmp_path / 'a.toml'}: campaign 'a', steps until the frontier is empty with adaptive, into "
     plain += f"{tmp_path / 'socialcrawl.db'}{'' if told is None else f', {told}'}; at most $1.00\n"
     assert line == plain
 

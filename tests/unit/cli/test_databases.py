@@ -111,6 +111,7 @@ def test_each_command_that_reads_a_database_takes_it_as_an_argument_and_as_an_op
     ours = {
         "demo": "creates it",
         "train": "an argument, tested with it",
+        "label": "likewise",
         "explain": "tested with it",
         "explore": "likewise",
     }

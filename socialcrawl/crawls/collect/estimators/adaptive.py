@@ -60,7 +60,7 @@ class Adaptive(Estimator):
         self.weights: tuple[float, ...] = HOPE
         self.rows, self._refit_at, self._renew_at = 0, 1, 1
         self._view = object()  # of features: another one where mu changed
-        self._own: tuple[Floats, ...] = ()  # of the node that was fetched last, just before
+        self._own: tuple[Floats, ...] = (np.zeros(1),) * 3  # known of the node that was fetched last, just before
         self._first, self._second = np.zeros(len(FEATURES) + 1), np.zeros((len(FEATURES) + 1, len(FEATURES) + 1))
 
     def score(self, graph: CrawlGraph, rows: Rows, n: int) -> Floats:
@@ -88,8 +88,9 @@ class Adaptive(Estimator):
 
     def learn(self, x: Floats, y: Floats) -> None:
         """Take in the value of the node that was fetched last, with its features: x as picked, and what was known."""
-        self._learn_rows(make_features(x.T[COLUMNS_USED], *self._own), y)
-        self._go_on(self.records.total / self.records.fetched, self.records.sums, self.records.counts)
+        records = self.records
+        self._learn_rows(make_features(x.T[COLUMNS_USED], *(np.broadcast_to(one, y.shape) for one in self._own)), y)
+        self._go_on(records.total / max(1, records.fetched), records.sums, records.counts)
 
     def learn_all(self, graph: CrawlGraph, rows: Rows, values: Floats, x: Floats, taught: NDArray[np.bool_]) -> None:
         """See `Estimator.learn_all`."""
