@@ -18,13 +18,15 @@ from socialcrawl.campaign.siblings import Siblings, unite
 from socialcrawl.campaign.snapshot_writer import SnapshotWatcher
 from socialcrawl.campaign.token_locks import TokenLeases, make_state_folder
 from socialcrawl.crawls.base import Crawling, CrawlKind
+from socialcrawl.crawls.collect.crawl import Collect
+from socialcrawl.crawls.collect.following import ShadowFollower
 from socialcrawl.crawls.node_limit import NodeLimit
 from socialcrawl.crawls.registry import kind_of
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.clock import InterruptibleClock, Steady
 from socialcrawl.engine.loop import Parts
 from socialcrawl.engine.model import Credential, Node, Stop, Wait
-from socialcrawl.engine.protocols import Crawl, Source, Watcher
+from socialcrawl.engine.protocols import Crawl, Informed, Source, Watcher
 from socialcrawl.errors import HeldError
 from socialcrawl.platforms.base import Keys, Wired
 from socialcrawl.platforms.excluding import ExcludingSource
@@ -56,6 +58,7 @@ from socialcrawl.storage.database.lease import Lease
 from socialcrawl.storage.erasure.tombstones import SkipForgottenSource
 from socialcrawl.storage.imports.captured_authors import CapturedAuthors
 from socialcrawl.storage.sql_store import SqlStore
+from socialcrawl.storage.versions import read_latest_settings
 
 
 @dataclass(slots=True)
@@ -199,6 +202,8 @@ def build(
         undo.callback(wire.close)
         store, lease, followed = _open_store(plan, allowed, clock.now(), change=change)
         undo.pop_all()
+    plan = _name_estimator(plan, store)
+    settings = plan.settings
     _introduce(member, plan, allowed, store)
     store.note = allowed.make_recorder(member.ledger, planner.window_sets.find_longest_window() + LAG)
     along = read_query_history(store.connection, store.campaign, plan.queries)
@@ -209,10 +214,24 @@ def build(
     pool = (process.pool if process else ThreadPoolExecutor)(min(THREADS, together or THREADS))
     watcher = _attend(watcher, plan.kind, crawl, store, clock.now)
     bounded = _bound_crawl(crawl, settings, process, followed, store)
+    if settings.crawl.follow and isinstance(crawl, Collect):
+        tell = watcher.tell if isinstance(watcher, Informed) else None
+        bounded = ShadowFollower(bounded, crawl, store.connection, store.campaign, now=clock.now, tell=tell)
     parts = Parts(bounded, source, store, wire, planner, clock, pool, watcher)
     windows = plan.policy, allowed.credentials, plan.timeline
     pace: Callable[[], int] = (lambda: together) if together else Pace(store, seeds, *windows)
     return OpenCampaign(settings, plan, parts, crawl, planner, clock, store, lease, allowed, pace, wire, member)
+
+
+def _name_estimator(plan: Plan, store: SqlStore) -> Plan:
+    """Return the plan with the estimator that chooses now, where it has followed a shadow."""
+    settings = plan.settings
+    stored = read_latest_settings(store.connection, settings.name) if settings.crawl.follow else None
+    if stored is None:
+        return plan
+    chosen = {key: stored["crawl"][key] for key in ("estimator", "shadows")}
+    crawl = settings.crawl.model_copy(update=chosen)
+    return replace(plan, settings=settings.model_copy(update={"crawl": crawl}))
 
 
 def _bound_crawl(

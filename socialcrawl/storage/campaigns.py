@@ -127,6 +127,10 @@ def ensure_campaign(
             settings, given = (remove_names(values, gone, lambda _: None) for values in (settings, identity))
             rule = {} if counting is None else {COUNTING: RULE}
             held = connection.execute(select(table).where(table.c.name == settings["name"])).one_or_none()
+            if held is not None and "follow" in settings.get("crawl", {}):
+                chosen = versions.find_estimator(connection, int(held.id), settings["crawl"])
+                settings = settings | {"crawl": settings["crawl"] | chosen}
+                given = _replace_estimator(given, chosen["estimator"])
             if held is None:
                 return _create_campaign(connection, settings, given | rule, format_time(now), queries)
             moved = _CampaignUpdate(
@@ -137,6 +141,24 @@ def ensure_campaign(
             return moved.campaign
     except DBAPIError as error:
         raise convert_error(error, find_address(connection)) from error
+
+
+def follow_shadow(connection: Connection, campaign: int, shadow: str, now: float) -> None:
+    """Let a shadow of a campaign choose from its next pick on, with a new epoch; its estimator becomes a shadow."""
+    with convert_errors(connection), connection.begin():
+        settings = versions.read_versions(connection, campaign)[-1].settings
+        crawl = settings["crawl"]
+        shadows = versions.replace_name(crawl["shadows"], shadow, crawl["estimator"])
+        held = orjson.loads(connection.execute(select(table.c.identity).where(table.c.id == campaign)).scalar_one())
+        values = {"identity": orjson.dumps(_replace_estimator(held, shadow)).decode()}
+        connection.execute(update(table).where(table.c.id == campaign).values(values))
+        versions.begin_epochs(connection, [campaign], f"crawl,{versions.FOLLOWED}", format_time(now))
+        changed = settings | {"crawl": crawl | {"estimator": shadow, "shadows": shadows}}
+        versions.store_changes(connection, campaign, changed, format_time(now))
+
+
+def _replace_estimator(identity: dict[str, Any], estimator: str) -> dict[str, Any]:
+    return identity | {"crawl": identity["crawl"] | {"estimator": estimator}} if "crawl" in identity else identity
 
 
 def read_keywords(where: DatabaseAddress, name: str) -> set[str]:

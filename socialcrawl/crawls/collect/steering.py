@@ -93,7 +93,7 @@ def compare_arms(estimator: str, steps: StepColumns, seed: int, control: float) 
         seed: the campaign's.
         control: the share of the steps that is drawn.
     """
-    steered, drawn, near = (steps.value[places] for places in _split_steps(steps, seed, control))
+    steered, drawn, near = (steps.value[places] for places in split_steps(steps, seed, control))
     if not len(steered):
         return Steering(estimator, 0, float("nan"), control) if control and len(steps.n) else None
     against = (
@@ -102,7 +102,7 @@ def compare_arms(estimator: str, steps: StepColumns, seed: int, control: float) 
     return Steering(estimator, len(steered), float(steered.mean()), control, *against)
 
 
-def _split_steps(steps: StepColumns, seed: int, control: float) -> list[NDArray[np.intp]]:
+def split_steps(steps: StepColumns, seed: int, control: float) -> list[NDArray[np.intp]]:
     """Return the places of the steps that count: those that were steered, drawn from all, drawn from the nearest."""
     who = assign_arms(seed, control, 0, len(steps.n))
     # An account that is tried again was chosen before, and a forgotten one has no value any more.
