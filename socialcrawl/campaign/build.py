@@ -18,8 +18,6 @@ from socialcrawl.campaign.siblings import Siblings, unite
 from socialcrawl.campaign.snapshot_writer import SnapshotWatcher
 from socialcrawl.campaign.token_locks import TokenLeases, make_state_folder
 from socialcrawl.crawls.base import Crawling, CrawlKind
-from socialcrawl.crawls.collect.crawl import Collect
-from socialcrawl.crawls.collect.following import ShadowFollower
 from socialcrawl.crawls.node_limit import NodeLimit
 from socialcrawl.crawls.registry import kind_of
 from socialcrawl.crawls.seeds import Seeds
@@ -202,8 +200,7 @@ def build(
         undo.callback(wire.close)
         store, lease, followed = _open_store(plan, allowed, clock.now(), change=change)
         undo.pop_all()
-    plan = _name_estimator(plan, store)
-    settings = plan.settings
+    settings = (plan := _name_estimator(plan, store)).settings
     _introduce(member, plan, allowed, store)
     store.note = allowed.make_recorder(member.ledger, planner.window_sets.find_longest_window() + LAG)
     along = read_query_history(store.connection, store.campaign, plan.queries)
@@ -214,12 +211,9 @@ def build(
     pool = (process.pool if process else ThreadPoolExecutor)(min(THREADS, together or THREADS))
     watcher = _attend(watcher, plan.kind, crawl, store, clock.now)
     bounded = _bound_crawl(crawl, settings, process, followed, store)
-    if settings.crawl.follow and isinstance(crawl, Collect):
-        tell = watcher.tell if isinstance(watcher, Informed) else None
-        bounded = ShadowFollower(bounded, crawl, store.connection, store.campaign, now=clock.now, tell=tell)
+    bounded = _follow_shadows(bounded, crawl, plan, store, now=clock.now, watcher=watcher)
     parts = Parts(bounded, source, store, wire, planner, clock, pool, watcher)
-    windows = plan.policy, allowed.credentials, plan.timeline
-    pace: Callable[[], int] = (lambda: together) if together else Pace(store, seeds, *windows)
+    pace = (lambda: together) if together else Pace(store, seeds, plan.policy, allowed.credentials, plan.timeline)
     return OpenCampaign(settings, plan, parts, crawl, planner, clock, store, lease, allowed, pace, wire, member)
 
 
@@ -232,6 +226,17 @@ def _name_estimator(plan: Plan, store: SqlStore) -> Plan:
     chosen = {key: stored["crawl"][key] for key in ("estimator", "shadows")}
     crawl = settings.crawl.model_copy(update=chosen)
     return replace(plan, settings=settings.model_copy(update={"crawl": crawl}))
+
+
+def _follow_shadows(
+    inner: Crawl, crawl: Crawling, plan: Plan, store: SqlStore, *, now: Callable[[], float], watcher: Watcher
+) -> Crawl:
+    """Return the crawl within its bounds, whose best shadow takes over if it may."""
+    follower = plan.kind.find_follower(plan.settings)
+    if follower is None:
+        return inner
+    tell = watcher.tell if isinstance(watcher, Informed) else None
+    return follower(inner, crawl, store.connection, store.campaign, now=now, tell=tell)
 
 
 def _bound_crawl(

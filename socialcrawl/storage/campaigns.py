@@ -127,12 +127,9 @@ def ensure_campaign(
             settings, given = (remove_names(values, gone, lambda _: None) for values in (settings, identity))
             rule = {} if counting is None else {COUNTING: RULE}
             held = connection.execute(select(table).where(table.c.name == settings["name"])).one_or_none()
-            if held is not None and "follow" in settings.get("crawl", {}):
-                chosen = versions.find_estimator(connection, int(held.id), settings["crawl"])
-                settings = settings | {"crawl": settings["crawl"] | chosen}
-                given = _replace_estimator(given, chosen["estimator"])
             if held is None:
                 return _create_campaign(connection, settings, given | rule, format_time(now), queries)
+            settings, given = _keep_followed(connection, int(held.id), settings, given)
             moved = _CampaignUpdate(
                 connection, int(held.id), orjson.loads(held.identity), given | rule, barred=gone, fixed=fixed
             )
@@ -155,6 +152,16 @@ def follow_shadow(connection: Connection, campaign: int, shadow: str, now: float
         versions.begin_epochs(connection, [campaign], f"crawl,{versions.FOLLOWED}", format_time(now))
         changed = settings | {"crawl": crawl | {"estimator": shadow, "shadows": shadows}}
         versions.store_changes(connection, campaign, changed, format_time(now))
+
+
+def _keep_followed(
+    connection: Connection, campaign: int, settings: dict[str, Any], identity: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return settings and identity with the estimator that took over, where a campaign has followed a shadow."""
+    if not settings.get("crawl", {}).get("follow"):
+        return settings, identity
+    chosen = versions.find_estimator(connection, campaign, settings["crawl"])
+    return settings | {"crawl": settings["crawl"] | chosen}, _replace_estimator(identity, chosen["estimator"])
 
 
 def _replace_estimator(identity: dict[str, Any], estimator: str) -> dict[str, Any]:

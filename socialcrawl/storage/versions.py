@@ -122,7 +122,7 @@ def find_estimator(connection: Connection, campaign: int, crawl: Mapping[str, An
     They are those of the file, unless the campaign has followed a shadow since the file last named another estimator.
     """
     named = {"estimator": crawl["estimator"], "shadows": crawl["shadows"]}
-    followed = list_followed(connection, campaign) if crawl.get("follow") else []
+    followed = list_followed(connection, campaign)
     if not followed:
         return named
     known = read_versions(connection, campaign)

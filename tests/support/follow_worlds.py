@@ -20,23 +20,23 @@ from socialcrawl.storage.versions import read_latest_settings
 NOW = 1_700_000_000.0
 
 
-def star(seed: int = 1, *, tie: float = 10.0, width: int = 1_000) -> KnownGraph:
-    """A seed that links to `width` accounts, a third of them relevant, whose links weigh more by `tie`."""
+def star(seed: int = 1, *, tie: float = 10.0, width: int = 300) -> KnownGraph:
+    """A seed that links to `width` accounts, half of them relevant, whose links weigh more by `tie`."""
     draw = np.random.default_rng(seed)
-    relevant = draw.random(1 + width) < 1 / 3
+    relevant = draw.random(1 + width) < 1 / 2
     alpha = 1.0 + draw.random(1 + width) + tie * relevant
     indptr = np.concatenate([[0], np.full(1 + width, width)])
-    beta = np.where(relevant, 1.0 + np.log(draw.geometric(0.4, 1 + width)), 0.0)
-    return KnownGraph(indptr, np.arange(1, 1 + width), alpha[1:], beta)
+    return KnownGraph(indptr, np.arange(1, 1 + width), alpha[1:], relevant.astype(float))
 
 
 def following(database: Path, **crawl: object) -> Settings:
     """The settings of a campaign that follows the best shadow."""
-    given = {"estimator": "bfs", "shadows": ["random", "nh-e-sum"], "control": 0.5, "steps": 600, "follow": True}
-    return check_settings({"name": "a", "database": database, "topic": {"keywords": ["b"]}, "crawl": given | crawl}, "t")
+    given = {"estimator": "bfs", "shadows": ["random", "nh-e-sum"], "control": 0.5, "steps": 220, "follow": True}
+    values = {"name": "a", "database": database, "topic": {"keywords": ["b"]}, "crawl": given | crawl}
+    return check_settings(values, "test")
 
 
-def go_on(settings: Settings, graph: KnownGraph, *, change: bool = False, mortal=lambda store: store, size: int = 1):
+def go_on(settings: Settings, graph: KnownGraph, *, change: bool = False, size: int = 1, seeds=(0,)) -> list[str]:
     """Run a campaign in one process, from what is stored; return what was told."""
     connection, told = connect(settings.database), []
     allowed = TopicChange(lambda text, lang, at: 0) if change else None
@@ -48,12 +48,12 @@ def go_on(settings: Settings, graph: KnownGraph, *, change: bool = False, mortal
         chosen = {key: stored[key] for key in ("estimator", "shadows")}
         now = settings.model_copy(update={"crawl": settings.crawl.model_copy(update=chosen)})
         line = Seeds()
-        line.ready = [Node(0)]
+        line.ready = [Node(seed) for seed in seeds]
         crawl = make_collect(now, line)
         driven = crawl
         if settings.crawl.follow:
             driven = ShadowFollower(crawl, crawl, connection, number, now=lambda: NOW, tell=told.append)
-        run(make_parts(driven, KnownGraphSource(graph), mortal(SqlStore(connection, number, "x"))), size=size)
+        run(make_parts(driven, KnownGraphSource(graph), SqlStore(connection, number, "x")), size=size)
     finally:
         connection.close()
         connection.engine.dispose()
