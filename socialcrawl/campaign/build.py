@@ -207,14 +207,19 @@ def build(
     seeds = _make_seeds(plan, along, store.enlist(plan.usernames, clock.now()))
     source, ahead = _make_source(plan, along.texts, store, clock.now)
     crawl = ahead.crawl = plan.kind.make_crawl(settings, seeds, source.width, source.mark)
-    together = settings.crawl.together
-    pool = (process.pool if process else ThreadPoolExecutor)(min(THREADS, together or THREADS))
+    pool = (process.pool if process else ThreadPoolExecutor)(min(THREADS, settings.crawl.together or THREADS))
     watcher = _attend(watcher, plan.kind, crawl, store, clock.now)
     bounded = _bound_crawl(crawl, settings, process, followed, store)
     bounded = _follow_shadows(bounded, crawl, plan, store, now=clock.now, watcher=watcher)
     parts = Parts(bounded, source, store, wire, planner, clock, pool, watcher)
-    pace = (lambda: together) if together else Pace(store, seeds, plan.policy, allowed.credentials, plan.timeline)
+    pace = _make_pace(plan, store, seeds, allowed)
     return OpenCampaign(settings, plan, parts, crawl, planner, clock, store, lease, allowed, pace, wire, member)
+
+
+def _make_pace(plan: Plan, store: SqlStore, seeds: Seeds, allowed: CampaignAccess) -> Callable[[], int]:
+    """Return what tells the refresh rate: that of the file, or the one that is chosen (auto)."""
+    together = plan.settings.crawl.together
+    return (lambda: together) if together else Pace(store, seeds, plan.policy, allowed.credentials, plan.timeline)
 
 
 def _name_estimator(plan: Plan, store: SqlStore) -> Plan:

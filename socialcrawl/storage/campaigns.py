@@ -130,9 +130,8 @@ def ensure_campaign(
             if held is None:
                 return _create_campaign(connection, settings, given | rule, format_time(now), queries)
             settings, given = _keep_followed(connection, int(held.id), settings, given)
-            moved = _CampaignUpdate(
-                connection, int(held.id), orjson.loads(held.identity), given | rule, barred=gone, fixed=fixed
-            )
+            before, given = orjson.loads(held.identity), given | rule
+            moved = _CampaignUpdate(connection, int(held.id), before, given, barred=gone, fixed=fixed)
             moved.take_up(settings, format_time(now), change, queries, counting)
             versions.end_running_epoch(connection, moved.campaign, format_time(now))
             return moved.campaign
