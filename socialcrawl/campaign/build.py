@@ -24,7 +24,7 @@ from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.clock import InterruptibleClock, Steady
 from socialcrawl.engine.loop import Parts
 from socialcrawl.engine.model import Credential, Node, Stop, Wait
-from socialcrawl.engine.protocols import Crawl, Source, Watcher
+from socialcrawl.engine.protocols import Crawl, Informed, Source, Watcher
 from socialcrawl.errors import HeldError
 from socialcrawl.platforms.base import Keys, Wired
 from socialcrawl.platforms.excluding import ExcludingSource
@@ -56,6 +56,7 @@ from socialcrawl.storage.database.lease import Lease
 from socialcrawl.storage.erasure.tombstones import SkipForgottenSource
 from socialcrawl.storage.imports.captured_authors import CapturedAuthors
 from socialcrawl.storage.sql_store import SqlStore
+from socialcrawl.storage.versions import read_latest_settings
 
 
 @dataclass(slots=True)
@@ -199,20 +200,48 @@ def build(
         undo.callback(wire.close)
         store, lease, followed = _open_store(plan, allowed, clock.now(), change=change)
         undo.pop_all()
+    settings = (plan := _name_estimator(plan, store)).settings
     _introduce(member, plan, allowed, store)
     store.note = allowed.make_recorder(member.ledger, planner.window_sets.find_longest_window() + LAG)
     along = read_query_history(store.connection, store.campaign, plan.queries)
     seeds = _make_seeds(plan, along, store.enlist(plan.usernames, clock.now()))
     source, ahead = _make_source(plan, along.texts, store, clock.now)
     crawl = ahead.crawl = plan.kind.make_crawl(settings, seeds, source.width, source.mark)
-    together = settings.crawl.together
-    pool = (process.pool if process else ThreadPoolExecutor)(min(THREADS, together or THREADS))
+    pool = (process.pool if process else ThreadPoolExecutor)(min(THREADS, settings.crawl.together or THREADS))
     watcher = _attend(watcher, plan.kind, crawl, store, clock.now)
     bounded = _bound_crawl(crawl, settings, process, followed, store)
+    bounded = _follow_shadows(bounded, crawl, plan, store, now=clock.now, watcher=watcher)
     parts = Parts(bounded, source, store, wire, planner, clock, pool, watcher)
-    windows = plan.policy, allowed.credentials, plan.timeline
-    pace: Callable[[], int] = (lambda: together) if together else Pace(store, seeds, *windows)
+    pace = _make_pace(plan, store, seeds, allowed)
     return OpenCampaign(settings, plan, parts, crawl, planner, clock, store, lease, allowed, pace, wire, member)
+
+
+def _make_pace(plan: Plan, store: SqlStore, seeds: Seeds, allowed: CampaignAccess) -> Callable[[], int]:
+    """Return what tells the refresh rate: that of the file, or the one that is chosen (auto)."""
+    together = plan.settings.crawl.together
+    return (lambda: together) if together else Pace(store, seeds, plan.policy, allowed.credentials, plan.timeline)
+
+
+def _name_estimator(plan: Plan, store: SqlStore) -> Plan:
+    """Return the plan with the estimator that chooses now, where it has followed a shadow."""
+    settings = plan.settings
+    stored = read_latest_settings(store.connection, settings.name) if settings.crawl.follow else None
+    if stored is None:
+        return plan
+    chosen = {key: stored["crawl"][key] for key in ("estimator", "shadows")}
+    crawl = settings.crawl.model_copy(update=chosen)
+    return replace(plan, settings=settings.model_copy(update={"crawl": crawl}))
+
+
+def _follow_shadows(
+    inner: Crawl, crawl: Crawling, plan: Plan, store: SqlStore, *, now: Callable[[], float], watcher: Watcher
+) -> Crawl:
+    """Return the crawl within its bounds, whose best shadow takes over if it may."""
+    follower = plan.kind.find_follower(plan.settings)
+    if follower is None:
+        return inner
+    tell = watcher.tell if isinstance(watcher, Informed) else None
+    return follower(inner, crawl, store.connection, store.campaign, now=now, tell=tell)
 
 
 def _bound_crawl(

@@ -304,6 +304,15 @@ class CrawlKind(ABC):
         del settings, began, now
         return None
 
+    def find_follower(self, settings: Settings) -> Callable[..., Crawl] | None:
+        """Return what makes a crawl whose way to choose may change while it runs; None: it stays as it is.
+
+        It is called with the crawl within its bounds, the crawl itself, the database, campaign.id, and as keywords
+        `now`, the clock, and `tell`, who is told of a change (None: nobody).
+        """
+        del settings
+        return None
+
     def explain_estimate(self, settings: Settings, quote: "Quote", steps: float) -> Iterator[str]:
         """Yield sentences on what the probable numbers of a quote assume of this kind.
 

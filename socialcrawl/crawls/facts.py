@@ -56,7 +56,7 @@ COLLECT = KindFacts(
     topical=True,
     crawl=(
         "estimator", "switch_after", "start", "strategy", "q", "zeta", "control", "nr_d", "features", "regressor",
-        "estimator_options", "strategy_options", "shadows",
+        "estimator_options", "strategy_options", "shadows", "follow",
     ),
     follows_captures=True,
     reads_further=True,

@@ -62,7 +62,7 @@ class CampaignRunner:
 
     def __init__(self, file: Path, settings: Settings, process: ProcessContext, elsewhere: Elsewhere) -> None:
         self.file, self.settings, self.process, self.elsewhere = file, settings, process, elsewhere
-        self.monitor, self.clock = RunMonitor(process.time.now), InterruptibleClock(process.time)
+        self.monitor, self.clock = RunMonitor(process.time.now, settings.name), InterruptibleClock(process.time)
         self.schedule, self.upkeep = settings.schedule.schedule, ComplianceUpkeep(settings, process.time.now)
         first = self._plan_first()
         self.due = first.due

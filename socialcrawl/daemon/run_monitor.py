@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+import structlog
+
 from socialcrawl.campaign.build import OpenCampaign
 from socialcrawl.daemon.campaign_state import CampaignFigures, WindowUse
 from socialcrawl.engine.model import FAILED, Grant, Outcome, Reply, ReplyKind, Wait
@@ -25,13 +27,17 @@ def describe_reply(grant: Grant, reply: Reply) -> str:
 class RunMonitor:
     """A watcher that counts; other threads may read it at any time.
 
+    Args:
+        now: the clock.
+        campaign: its name, for the log.
+
     Attributes:
         down: since when the platform has not answered (Unix seconds), and what happened, as somebody has noted here;
             None from the next answer on.
     """
 
-    def __init__(self, now: Callable[[], float]) -> None:
-        self.now = now
+    def __init__(self, now: Callable[[], float], campaign: str = "") -> None:
+        self.now, self.campaign = now, campaign
         self.down: tuple[float, str] | None = None
         self.moved: float | None = None
         self.wait: Wait | None = None
@@ -66,6 +72,11 @@ class RunMonitor:
     def waits(self, wait: Wait) -> None:
         """Note that nothing can be sent for a moment."""
         self.wait = wait
+
+    def tell(self, text: str) -> None:
+        """Take a note of what a person should know, and log it."""
+        self.note = text
+        structlog.get_logger().info("the campaign follows a shadow", campaign=self.campaign, why=text)
 
     def list_flying(self) -> list[tuple[str, float]]:
         """Return what is in flight: the endpoints, and when each request left."""

@@ -366,3 +366,11 @@ class Watcher(Protocol):
 
     def waits(self, wait: Wait) -> None:
         """Take note that nothing can be sent before `Wait.until`."""
+
+
+@runtime_checkable
+class Informed(Protocol):
+    """A watcher that shows what a person should know although the run goes on."""
+
+    def tell(self, text: str) -> None:
+        """Show a sentence."""

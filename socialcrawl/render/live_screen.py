@@ -69,6 +69,10 @@ class CampaignView:
         self.wait = wait
         self._paused = monotonic() if self._paused is None else self._paused
 
+    def tell(self, text: str) -> None:
+        """Show what a person should know."""
+        self.note = text
+
     def remaining(self, campaign: OpenCampaign) -> tuple[float, float] | None:
         """Return the 95 % range of the seconds to the last step.
 
@@ -137,6 +141,11 @@ class LineView(CampaignView):
             length = format_span(max(0.0, self.campaign.clock.now() - self._down))
             self._write(f"{self.campaign.plan.platform.title} answers again, after {length}")
         self._down = outage.since if outage else None
+
+    def tell(self, text: str) -> None:
+        """Write what a person should know."""
+        super().tell(text)
+        self._write(text)
 
     def waits(self, wait: Wait) -> None:
         """Say what is waited for, if it takes more than a moment."""

@@ -52,7 +52,18 @@ def _describe_meaning(found: Judgement) -> Iterator[str]:
         yield f"not enough data to compare orders: {GROUPS * GROUP} picks are needed"
         return
     yield f"{name} put the accounts that were read in {_format_order(steered, len(found.estimators))}"
+    yield from _compare_with_best([one for one in found.estimators if not one.steered])
     yield "this says nothing of accounts that were passed over, so it is no reason to use another estimator"
+
+
+def _compare_with_best(shadows: Sequence[EstimatorRank]) -> Iterator[str]:
+    """Yield whether the steering estimator beat the best of its shadows, which are in order of regret."""
+    best = next(iter(shadows), None)
+    if best is None or best.than_steered is None:
+        return
+    answer = {1: "no", -1: "yes", 0: "no difference is shown"}[best.than_steered.sign]
+    than = _describe_lower(best.than_steered, len(shadows))
+    yield f"did it order them better than the best shadow? {answer.capitalize()}: {best.estimator} has a {than}"
 
 
 def _format_order(one: EstimatorRank, compared: int) -> str:
@@ -85,8 +96,16 @@ def describe_steering(
     if found is None:
         return []
     if found.chance is None or found.breadth is None:
-        return list(_describe_missing(found, page, demo=demo))
-    return [*_describe_answer(found.chance, found.breadth), *describe_gain(found), *_advise(found, judgement)]
+        return [*_describe_missing(found, page, demo=demo), *_describe_followed(found)]
+    answer, gain = _describe_answer(found.chance, found.breadth), describe_gain(found)
+    return [*answer, *gain, *_describe_followed(found), *_advise(found, judgement)]
+
+
+def _describe_followed(found: Steering) -> Iterator[str]:
+    """Yield each shadow that took over."""
+    for one in found.followed:
+        why = "drawn accounts showed that its order was better (follow = true)"
+        yield f"  {one.estimator} replaced {one.before} at {one.at}, from decision {one.first:,} on: {why}"
 
 
 def _describe_missing(found: Steering, page: str, *, demo: bool) -> Iterator[str]:

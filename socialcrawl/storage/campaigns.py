@@ -129,14 +129,42 @@ def ensure_campaign(
             held = connection.execute(select(table).where(table.c.name == settings["name"])).one_or_none()
             if held is None:
                 return _create_campaign(connection, settings, given | rule, format_time(now), queries)
-            moved = _CampaignUpdate(
-                connection, int(held.id), orjson.loads(held.identity), given | rule, barred=gone, fixed=fixed
-            )
+            settings, given = _keep_followed(connection, int(held.id), settings, given)
+            before, given = orjson.loads(held.identity), given | rule
+            moved = _CampaignUpdate(connection, int(held.id), before, given, barred=gone, fixed=fixed)
             moved.take_up(settings, format_time(now), change, queries, counting)
             versions.end_running_epoch(connection, moved.campaign, format_time(now))
             return moved.campaign
     except DBAPIError as error:
         raise convert_error(error, find_address(connection)) from error
+
+
+def follow_shadow(connection: Connection, campaign: int, shadow: str, now: float) -> None:
+    """Let a shadow of a campaign choose from its next pick on, with a new epoch; its estimator becomes a shadow."""
+    with convert_errors(connection), connection.begin():
+        settings = versions.read_versions(connection, campaign)[-1].settings
+        crawl = settings["crawl"]
+        shadows = versions.replace_name(crawl["shadows"], shadow, crawl["estimator"])
+        held = orjson.loads(connection.execute(select(table.c.identity).where(table.c.id == campaign)).scalar_one())
+        values = {"identity": orjson.dumps(_replace_estimator(held, shadow)).decode()}
+        connection.execute(update(table).where(table.c.id == campaign).values(values))
+        versions.begin_epochs(connection, [campaign], f"crawl,{versions.FOLLOWED}", format_time(now))
+        changed = settings | {"crawl": crawl | {"estimator": shadow, "shadows": shadows}}
+        versions.store_changes(connection, campaign, changed, format_time(now))
+
+
+def _keep_followed(
+    connection: Connection, campaign: int, settings: dict[str, Any], identity: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return settings and identity with the estimator that took over, where a campaign has followed a shadow."""
+    if not settings.get("crawl", {}).get("follow"):
+        return settings, identity
+    chosen = versions.find_estimator(connection, campaign, settings["crawl"])
+    return settings | {"crawl": settings["crawl"] | chosen}, _replace_estimator(identity, chosen["estimator"])
+
+
+def _replace_estimator(identity: dict[str, Any], estimator: str) -> dict[str, Any]:
+    return identity | {"crawl": identity["crawl"] | {"estimator": estimator}} if "crawl" in identity else identity
 
 
 def read_keywords(where: DatabaseAddress, name: str) -> set[str]:

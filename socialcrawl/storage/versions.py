@@ -17,6 +17,7 @@ from socialcrawl.storage.schema.tables import epoch, pick, standing, version
 
 RUNNING = "forget,running"  # why an epoch began whose campaign ran on with what it knew
 TOPIC = "topic"  # what an epoch says of itself that began with another topic
+FOLLOWED = "follow"  # what an epoch says of itself, beside "crawl", that began as the best shadow took over
 ANEW = {TOPIC, "crawl"}  # changes after which earlier scores and values mean something else
 
 
@@ -34,7 +35,7 @@ def begin_epochs(connection: Connection, campaigns: Iterable[int], why: str, now
     Args:
         connection: the database, in a transaction.
         campaigns: campaign.id of each.
-        why: what changed, joined by commas: topic, seeds, crawl, track, accounts, forget, retain, running.
+        why: what changed, joined by commas: topic, seeds, crawl, track, accounts, forget, retain, running, follow.
         now: the instant, ISO 8601.
     """
     number = 0
@@ -83,6 +84,13 @@ def find_comparable_start(connection: Connection, campaign: int) -> int:
     return max((int(first) for first, why in connection.execute(query) if ANEW & set(why.split(","))), default=0)
 
 
+def list_followed(connection: Connection, campaign: int) -> list[tuple[int, str]]:
+    """Return the first pick.n and the beginning of each epoch in which a shadow took over; called in a transaction."""
+    query = select(epoch.c.first, epoch.c.began_at, epoch.c.why).where(epoch.c.campaign == campaign)
+    rows = connection.execute(query.order_by(epoch.c.number))
+    return [(int(first), str(at)) for first, at, why in rows if FOLLOWED in why.split(",")]
+
+
 PLACES = ("database", "topic.model", "seeds.file", "source.policy")
 """Paths begin where a program was started: their ends count."""
 NAMES = "seeds.usernames"
@@ -107,6 +115,35 @@ def read_versions(connection: Connection, campaign: int) -> list[Version]:
     return [
         Version(row.number, row.at, row.first, orjson.loads(row.settings), orjson.loads(row.changed)) for row in rows
     ]
+
+
+def find_estimator(connection: Connection, campaign: int, crawl: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the estimator and the shadows of a campaign, whose file has the section `crawl`; in a transaction.
+
+    They are those of the file, unless the campaign has followed a shadow since the file last named another estimator.
+    """
+    named = {"estimator": crawl["estimator"], "shadows": crawl["shadows"]}
+    followed = list_followed(connection, campaign)
+    if not followed:
+        return named
+    known = read_versions(connection, campaign)
+    given = current = ""  # the estimator that the file named last; the one that steers
+    for one in known:
+        estimator = one.settings["crawl"]["estimator"]
+        if estimator != current and (one.first, one.at) not in followed:
+            given = estimator
+        current = estimator
+    if crawl["estimator"] != given or current not in crawl["shadows"]:
+        return named
+    held = known[-1].settings["crawl"]["shadows"]
+    if {*held} == {given, *crawl["shadows"]} - {current}:
+        return {"estimator": current, "shadows": held}
+    return {"estimator": current, "shadows": replace_name(crawl["shadows"], current, given)}
+
+
+def replace_name(names: Iterable[str], before: str, after: str) -> list[str]:
+    """Return names, one of them replaced."""
+    return [after if name == before else name for name in names]
 
 
 def read_latest_settings(connection: Connection, name: str) -> dict[str, Any] | None:

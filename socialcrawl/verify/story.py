@@ -178,7 +178,7 @@ def _make_stages(begun: StoredCampaign, versions: Sequence[Version], lines: _Fir
 
 
 def _select_steering(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of the settings decides: no bound on steps, no batch size, no token and no file of seeds.
+    """Return what of the settings decides: no bound on steps, no batch size, no token, no file of seeds, no `follow`.
 
     Accounts that a file named, and forgotten ones, have a slot in the identity.
     """
@@ -192,5 +192,5 @@ def _select_steering(settings: Mapping[str, Any]) -> dict[str, Any]:
     if kind.facts.section is not None:
         values[kind.facts.name] = kind.restore_section(settings.get(kind.facts.name) or {})
     given = settings.get("crawl") or {}
-    values["crawl"] = {key: value for key, value in given.items() if key not in ("steps", "refresh_rate")}
+    values["crawl"] = {key: value for key, value in given.items() if key not in ("steps", "refresh_rate", "follow")}
     return values

@@ -16,7 +16,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # Imports run downward or along a floor. A module belongs to the floor that names the longest part of its path.
 KIND_MODULES = {
-    "collect": ("kind", "make", "explain", "steering", "reading_records", "searched_time"),
+    "collect": ("kind", "make", "explain", "steering", "following", "reading_records", "searched_time"),
     "track": ("kind", "make", "section", "report", "datasheet"),
     "refresh": ("kind", "make", "section", "report", "datasheet"),
     "sample": ("kind", "make", "section", "report", "datasheet", "audit_report", "holdings"),
@@ -56,7 +56,7 @@ HOMES = {
     "apscheduler": ("daemon/daemon.py", "daemon/scheduler.py", "cli/commands/daemon.py"),
     "structlog": (
         "daemon/daemon.py", "daemon/database_threads.py", "daemon/logs.py", "daemon/notices.py",
-        "cli/commands/daemon.py",
+        "daemon/run_monitor.py", "cli/commands/daemon.py",
     ),
     "prometheus_client": ("daemon/health_page.py", "daemon/metrics.py"),
     "typer": (

@@ -143,6 +143,9 @@ class CrawlSection(Section):
         default=list(SHADOWS),
         description="estimators that score alongside at no cost, without that which steers; report compares them",
     )
+    follow: bool = Field(
+        default=False, description="a shadow takes over where drawn steps show beyond doubt that it is better"
+    )
 
     @property
     def runs_added(self) -> bool:
@@ -181,6 +184,21 @@ class CrawlSection(Section):
             raise ValueError(f"the estimator {self.estimator!r} takes no estimator_options: remove them")
         if self.strategy_options and self.strategy in STRATEGIES:
             raise ValueError(f"the strategy {self.strategy!r} takes no strategy_options: remove them")
+        return self
+
+    @model_validator(mode="after")
+    def _check_follow(self) -> Self:
+        if not self.follow:
+            return self
+        if not self.shadows:
+            raise ValueError("follow = true follows a shadow: name estimators as shadows, or remove follow")
+        if not self.control:
+            raise ValueError(
+                "follow = true compares estimators by drawn steps only, and none are drawn: set control = 0.2, or "
+                "remove follow"
+            )
+        if self.regressor or self.estimator_options:
+            raise ValueError("estimator_options are of one estimator, which follow = true changes: remove one of them")
         return self
 
     @property

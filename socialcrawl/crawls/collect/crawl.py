@@ -143,6 +143,16 @@ class Collect(BulkFold):
         """Return whether an account can be read from what a search returned: not if it is excluded or forgotten."""
         return self.graph.is_fetched(node) or not self.graph.is_closed(node)
 
+    def switch_estimator(self, before: str, shadow: str) -> None:
+        """Let a shadow choose from now on; the estimator that chose, called `before`, takes its place as a shadow.
+
+        Both have learned from all picks, whoever chose them.
+        """
+        taken = {before if name == shadow else name: one for name, one in self.company.shadows.items()}
+        self.estimator, taken[before] = self.company.shadows[shadow], self.estimator
+        self.company = EstimatorGroup(self.estimator, taken)
+        self.ranking = Ranking(self.graph, self.estimator)
+
     def absorb(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """Grow the graph and teach the estimator, in pick order."""
         for pick, outcome in zip(batch, outcomes, strict=True):

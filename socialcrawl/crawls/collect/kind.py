@@ -1,6 +1,6 @@
 """Campaigns that collect: accounts that matter to a topic, the best guess first (Gouriten et al., Algorithm 1)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from socialcrawl.crawls.collect.make import (
 from socialcrawl.crawls.collect.slice_queue import bound_span
 from socialcrawl.crawls.facts import COLLECT
 from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.protocols import Crawl
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.platforms.base import Platform
 from socialcrawl.platforms.server_info import CountedSpan
@@ -91,7 +92,8 @@ class CollectKind(CrawlKind):
             return f"searches for the topic until {_describe_searched(plan)} searched{most}"
         steps = pluralize(crawl.steps, "step") if crawl.steps else "steps until the frontier is empty"
         late = _explain_late_switch(settings)
-        return f"{steps} with {crawl.estimator}{f' ({late})' if late else ''}"
+        other = ", or a shadow that is shown to be better" if crawl.follow else ""
+        return f"{steps} with {crawl.estimator}{f' ({late})' if late else ''}{other}"
 
     def count(self, settings: Settings, platform: Platform) -> Mapping[str, Any]:
         """See `CrawlKind.count`."""
@@ -157,6 +159,16 @@ class CollectKind(CrawlKind):
         if crawl.slices is None or crawl.slices.is_done:
             return usual
         return usual._replace(ahead=f"{pluralize(crawl.slices.left, 'span')} to search")
+
+    def find_follower(self, settings: Settings) -> Callable[..., Crawl] | None:
+        """See `CrawlKind.find_follower`: the best shadow takes over, where it may."""
+        if not settings.crawl.follow:
+            return None
+        from socialcrawl.crawls.collect.following import (  # noqa: PLC0415 - plans are made without SQLAlchemy
+            ShadowFollower,
+        )
+
+        return ShadowFollower
 
     def explain_estimate(self, settings: Settings, quote: "Quote", steps: float) -> Iterator[str]:
         """See `CrawlKind.explain_estimate`."""

@@ -5,6 +5,7 @@ The comparison is of the relevance found by a step; a step whose account could n
 """
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import ceil
 
 import numpy as np
@@ -14,6 +15,7 @@ from socialcrawl.crawls.facts import COLLECT
 from socialcrawl.engine.draws import CHANCE, NEAREST, STEERED, assign_arms
 from socialcrawl.forecast.intervals import Interval, estimate_difference
 from socialcrawl.storage.queries.traces import CampaignTraces, StepColumns
+from socialcrawl.storage.versions import FOLLOWED
 
 Floats = NDArray[np.float64]
 
@@ -42,6 +44,16 @@ class ControlComparison:
 
 
 @dataclass(frozen=True, slots=True)
+class FollowedShadow:
+    """That a shadow took over: from pick.n `first` on, at `at` (ISO 8601), `estimator` chose instead of `before`."""
+
+    first: int
+    at: str
+    estimator: str
+    before: str
+
+
+@dataclass(frozen=True, slots=True)
 class Steering:
     """What steering gained since the topic, or the way to crawl, last changed.
 
@@ -53,6 +65,7 @@ class Steering:
         chance: against accounts drawn from all that were known and not read yet; None without control, or where the
             estimator chose none.
         breadth: against accounts drawn from those of them that were nearest to the seeds; None likewise.
+        followed: the shadows that took over, the last one last.
     """
 
     estimator: str
@@ -61,6 +74,7 @@ class Steering:
     control: float
     chance: ControlComparison | None = None
     breadth: ControlComparison | None = None
+    followed: tuple[FollowedShadow, ...] = ()
 
     @property
     def drawn(self) -> int:
@@ -75,13 +89,21 @@ def measure_steering(traces: CampaignTraces, campaign: str | None = None) -> Ste
         StoreError: there is no such campaign.
     """
     stored = traces.read_campaign(campaign)
-    settings = traces.read_versions(stored)[-1].settings
+    versions = traces.read_versions(stored)
+    settings = versions[-1].settings
     crawl = settings.get("crawl", {})
     if settings.get("kind", COLLECT.name) != COLLECT.name or "estimator" not in crawl:
         return None
-    return compare_arms(
+    found = compare_arms(
         crawl["estimator"], traces.read_steps(stored.id), settings.get("seed", 0), crawl.get("control", 0.0)
     )
+    switches = {(first, at) for _, first, at, why in traces.read_epochs(stored.id) if FOLLOWED in why.split(",")}
+    followed = tuple(
+        FollowedShadow(new.first, new.at, new.settings["crawl"]["estimator"], old.settings["crawl"]["estimator"])
+        for old, new in pairwise(versions)
+        if (new.first, new.at) in switches
+    )
+    return found if found is None else replace(found, followed=followed)
 
 
 def compare_arms(estimator: str, steps: StepColumns, seed: int, control: float) -> Steering | None:
@@ -93,7 +115,7 @@ def compare_arms(estimator: str, steps: StepColumns, seed: int, control: float) 
         seed: the campaign's.
         control: the share of the steps that is drawn.
     """
-    steered, drawn, near = (steps.value[places] for places in _split_steps(steps, seed, control))
+    steered, drawn, near = (steps.value[places] for places in split_steps(steps, seed, control))
     if not len(steered):
         return Steering(estimator, 0, float("nan"), control) if control and len(steps.n) else None
     against = (
@@ -102,7 +124,7 @@ def compare_arms(estimator: str, steps: StepColumns, seed: int, control: float) 
     return Steering(estimator, len(steered), float(steered.mean()), control, *against)
 
 
-def _split_steps(steps: StepColumns, seed: int, control: float) -> list[NDArray[np.intp]]:
+def split_steps(steps: StepColumns, seed: int, control: float) -> list[NDArray[np.intp]]:
     """Return the places of the steps that count: those that were steered, drawn from all, drawn from the nearest."""
     who = assign_arms(seed, control, 0, len(steps.n))
     # An account that is tried again was chosen before, and a forgotten one has no value any more.

@@ -63,6 +63,10 @@ from pick p left join outcome o on o.campaign = p.campaign and o.n = p.n
 where p.campaign = :campaign and p.act in ('expand', 'match') and coalesce(p.since, '') not like 'search:%'
 order by p.n
 """
+SHADOW_SCORES = """
+select s.n, s.estimator, p.score, s.score from shadow s join pick p on p.campaign = s.campaign and p.n = s.n
+where s.campaign = :campaign and s.n >= :since order by s.n, s.estimator
+"""
 SPAN_SEARCHES = """
 select p.node, p.since, o.mark, o.missing, o.posts from pick p join outcome o on o.campaign = p.campaign and o.n = p.n
 where p.campaign = :campaign and p.act = 'search' and p.since is not null order by p.n
@@ -257,6 +261,10 @@ class CampaignTraces:
             np.array(missing, np.str_),
             since,
         )
+
+    def read_shadow_scores(self, campaign: int, since: int) -> list[tuple[int, str, float, float]]:
+        """Return (pick.n, shadow, the score of the pick, the score by the shadow), in order, from pick `since` on."""
+        return [tuple(row) for row in self._read_rows(SHADOW_SCORES, campaign=campaign, since=since)]
 
     def read_pick(self, campaign: int, n: int, columns: Sequence[str] = COLUMNS) -> Pick:
         """Return decision number `n` as it was stored, whose features are called `columns`."""

@@ -363,7 +363,15 @@ def test_an_order_that_is_better_or_worse_than_chance_is_called_so_with_its_inte
         r"95 % for 2 comparisons together: 0\.\d+ to 0\.\d+, 12 groups of 50 picks\)",
         text,
     )
+    assert re.search(
+        r"did it order them better than the best shadow\? No: looks has a regret lower by "
+        r"0\.\d+, 95 %: 0\.\d+ to 0\.\d+",
+        text,
+    )
     assert "says nothing of accounts that were passed over" in text
+    alike = printed(ordered([value + draw.random(600), value + draw.random(600)], value))
+    assert "did it order them better than the best shadow? No difference is shown: looks has a regret" in alike
+    assert "Yes: looks has a regret higher by" in printed(ordered([value, draw.random(600)], value))
 
 
 def test_few_picks_are_not_compared():
