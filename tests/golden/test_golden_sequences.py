@@ -181,8 +181,8 @@ def hoped(graph: DrawnGraph, done, rows, into) -> dict[int, Fraction]:
         known = sum(total / (count + 3) for _, total, count in records)
         record = sum((total + 3 * mean) / (count + 3) for mean, total, count in records) / len(of)
         n, e, ne = (float(x) for x in features(links, ["n-sum", "e-sum", "ne-sum"]))
-        seen = 0.5 * log(n) + 0.75 * log(e) + 0.25 * log(ne) + 0.25 * log(flow)
-        return seen + 0.5 * log(known) + 2 * record
+        seen = 0.75 * (log(n) + log(e) + log(ne)) + 0.5 * log(len(of)) + 0.25 * log(flow)
+        return seen + 0.5 * log(known) + 1.5 * record
 
     return {v: Fraction(round(hope(v, links), 9)) for v, links in into.items()}
 

@@ -39,9 +39,9 @@ USED = ("n_sum", "e_sum", "ne_sum", "links", "n_max", "e_max")
 COLUMNS_USED = [COLUMNS.index(name) for name in USED]
 
 START = (0.1, 0.1, 0.1, 0.0, 0.1, 0.2, 0.0, 0.0, 0.0, 0.0, 0.3)
-HOPE = (0.5, 0.75, 0.25, 0.0, 0.25, 0.5, 0.0, 0.0, 0.0, 0.0, 2.0)
+HOPE = (0.75, 0.75, 0.75, 0.5, 0.25, 0.5, 0.0, 0.0, 0.0, 0.0, 1.5)
 ANY_SIGN = 3  # the number of links may speak against a node
-DRAW = 30.0  # towards START: lambda of the ridge
+DRAW = 10.0  # towards START: lambda of the ridge
 FADE = 200.0  # rows after which hope counts half
 REFIT = 1.1
 EARLY = 10  # rows before the first fit
