@@ -59,7 +59,6 @@ class Adaptive(Estimator):
         self.means = (0.0,) * (KINDS + 1)  # mu by kind of link, then of all fetched nodes: at the last doubling
         self.weights: tuple[float, ...] = HOPE
         self.rows, self._refit_at, self._renew_at = 0, 1, 1
-        self._view = object()  # of features: another one where mu changed
         self._own: tuple[Floats, ...] = (np.zeros(1),) * 3  # known of the node that was fetched last, just before
         self._first, self._second = np.zeros(len(FEATURES) + 1), np.zeros((len(FEATURES) + 1, len(FEATURES) + 1))
 
@@ -69,8 +68,8 @@ class Adaptive(Estimator):
         return terms.combine(terms.values(graph, rows))
 
     def get_terms(self, n: int) -> ScoreTerms:
-        """Return the features with the weights of the last refit."""
-        return ScoreTerms(self._view, self.weights, 0.0, self.read_features)
+        """Return the features with the weights of the last refit; as if another spoke, where mu changed."""
+        return ScoreTerms(self.means, self.weights, 0.0, self.read_features)
 
     def read_features(self, graph: CrawlGraph, rows: Rows) -> Floats:
         """Return the features of `rows`, float64 of shape (len(FEATURES), len(rows))."""
@@ -89,8 +88,10 @@ class Adaptive(Estimator):
     def learn(self, x: Floats, y: Floats) -> None:
         """Take in the value of the node that was fetched last, with its features: x as picked, and what was known."""
         records = self.records
-        self._learn_rows(make_features(x.T[COLUMNS_USED], *(np.broadcast_to(one, y.shape) for one in self._own)), y)
-        self._go_on(records.total / max(1, records.fetched), records.sums, records.counts)
+        features = make_features(x.T[COLUMNS_USED], *(np.broadcast_to(one, y.shape) for one in self._own))
+        for i in range(len(y)):
+            self._learn_rows(features[:, i : i + 1], y[i : i + 1])
+            self._go_on(records.total / max(1, records.fetched), records.sums, records.counts)
 
     def learn_all(self, graph: CrawlGraph, rows: Rows, values: Floats, x: Floats, taught: NDArray[np.bool_]) -> None:
         """See `Estimator.learn_all`."""
@@ -120,7 +121,7 @@ class Adaptive(Estimator):
     def _go_on(self, mean: float, sums: Sequence[float], counts: Sequence[float]) -> None:
         """Renew mu and the weights if it is time, by the mean of all fetched nodes, and sums and counts by kind."""
         if self.rows >= self._renew_at:
-            self._renew_at, self._view = 2 * self.rows, object()
+            self._renew_at = 2 * self.rows
             by_kind = zip(sums, counts, strict=True)
             self.means = (*((total + DOUBT * mean) / (count + DOUBT) for total, count in by_kind), mean)
         if self.rows >= self._refit_at:
