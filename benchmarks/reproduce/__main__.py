@@ -43,7 +43,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         out.mkdir(parents=True, exist_ok=True)
     except (SocialcrawlError, OSError) as error:
         parser.error(str(error))
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the command that runs ends, too
     with _lock(out) as lock:
         failed = _make_all(papers, chosen, Reproduction(out, graphs, lock), asked.size)
     if failed:
@@ -86,6 +85,7 @@ def _lock(out: Path) -> Iterator[int]:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the command that runs ends, too
     try:
         main()
     except KeyboardInterrupt:

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ def parse_command(words: Words) -> ParsedCommand:
     Raises:
         ValueError: there is no such command. An option that does not exist is a usage error of typer's.
     """
-    left, command = list(words), typer.main.get_command(app)
+    left, command = list(words), _load_commands()
     while commands := getattr(command, "commands", None):
         if not left or left[0] not in commands:
             raise ValueError(f"There is no such command: socialcrawl {' '.join(words)}.")
@@ -58,6 +59,12 @@ def compute_checksums(path: Path) -> dict[str, str]:
         with file.open("rb") as opened:
             found[str(file)] = hashlib.file_digest(opened, "sha256").hexdigest()
     return found
+
+
+@cache
+def _load_commands() -> Any:
+    """Return the command line as typer builds it."""
+    return typer.main.get_command(app)
 
 
 def _is_seed(name: str) -> bool:

@@ -31,8 +31,9 @@ pre { background: var(--tint); padding: .75rem; overflow-x: auto; max-height: 40
 pre { font-size: .8rem; line-height: 1.35; }
 .command { white-space: pre-wrap; overflow-wrap: anywhere; }
 details { margin: .5rem 0; }
-nav ul { columns: 20rem; padding-left: 1.2rem; margin: .25rem 0 1rem; }
+nav ul { columns: 20rem; column-gap: 2.5rem; padding-left: 1.2rem; margin: .25rem 0 1rem; }
 nav li { break-inside: avoid; }
+nav .quiet { white-space: nowrap; }
 td code { font-size: .8rem; overflow-wrap: anywhere; }
 """
 TITLE = "Figures and tables, reproduced"
@@ -42,6 +43,7 @@ SIZES_MEAN = {
     "quick": "small graphs and few crawls; numbers are rough",
     "full": "the set-ups of the pages of findings",
 }
+PIXELS = 1.6  # of a picture to one of the screen, so that their letters have one size
 STATES = ("done", "failed", "of an earlier version", "not run yet")
 
 
@@ -168,7 +170,7 @@ def _make_figure(
         return
     pictures = sorted(folder.glob("*.png"))
     for picture in pictures:
-        yield _embed_picture(picture, figure, folder)
+        yield _embed_picture(picture, figure, reproduction.out)
     for page in sorted(folder.glob("*.html")):
         link = make_element("a", page.name, href=_make_address(page, reproduction.out))
         yield make_element("p", "The result is a page of its own: ", link, ".")
@@ -229,16 +231,19 @@ def _make_versions(records: Mapping[str, Record | None]) -> Iterator[ET.Element]
     yield make_table(["package", "version"], rows, caption="versions with which the figures were made")
 
 
-def _embed_picture(picture: Path, figure: Figure, folder: Path) -> ET.Element:
+def _embed_picture(picture: Path, figure: Figure, out: Path) -> ET.Element:
+    """Return a picture, which leads to its file: the SVG where there is one."""
     data = picture.read_bytes()
     width = int.from_bytes(data[16:20], "big")  # of the PNG's header
     image = make_element(
         "img",
         src=f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}",
         alt=f"{figure.title}, as made by this run; the data is in the files below",
-        style=f"width: {width // 2}px" if width > 1_600 else "",
+        style=f"width: {width / PIXELS:.0f}px",
     )
-    return make_element("figure", image)
+    drawn = picture.with_suffix(".svg")
+    link = _make_address(drawn if drawn.exists() else picture, out)
+    return make_element("figure", make_element("a", image, href=link))
 
 
 def _make_anchor(figure: Figure) -> str:
