@@ -28,6 +28,10 @@ TopicName = Annotated[list[str] | None, typer.Option("--topic", help="A generate
 Users = Annotated[int, typer.Option(help="Of a generated graph; the paper's: 17000000.")]
 Links = Annotated[int, typer.Option(help="Of a generated graph; the paper's: 93000000.")]
 GraphSeed = Annotated[int, typer.Option(help="Of generated graphs.")]
+PerSet = Annotated[
+    bool,
+    typer.Option("--graph-per-set", help="A generated graph for each set of seeds: intervals hold their spread."),
+]
 Out = Annotated[Path, typer.Option("-o", "--out", help="Where graphs, replays, figures and data go.")]
 Variant = Annotated[
     list[str] | None,
@@ -84,6 +88,7 @@ def _make_crawl_command(name: str) -> Callable[..., None]:
         users: Users = 170_000,
         links: Links = 930_000,
         graph_seed: GraphSeed = 1,
+        per_set: PerSet = False,
         out: Out = HERE,
         variant: Variant = None,
         sets: Sets = None,
@@ -98,7 +103,7 @@ def _make_crawl_command(name: str) -> Callable[..., None]:
         from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
         wanted = GraphOptions(
-            posts or (), pages or (), keyword or (), graph or (), topic or (), users, links, graph_seed
+            posts or (), pages or (), keyword or (), graph or (), topic or (), users, links, graph_seed, per_set
         )
         asked, run = CrawlOptions(tuple(variant or ()), sets, size, least, steps), ExperimentRun(out, jobs, seed)
         if name == "scorings":
@@ -144,6 +149,7 @@ def _run_fig3(
     users: Users = 170_000,
     links: Links = 930_000,
     graph_seed: GraphSeed = 1,
+    per_set: PerSet = False,
     out: Out = HERE,
     variant: Variant = None,
     sets: Sets = None,
@@ -159,7 +165,9 @@ def _run_fig3(
     from socialcrawl.lab.experiments.gouriten.runs import CrawlOptions, follow_oracle  # noqa: PLC0415
     from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
-    wanted = GraphOptions(posts or (), pages or (), keyword or (), graph or (), topic or (), users, links, graph_seed)
+    wanted = GraphOptions(
+        posts or (), pages or (), keyword or (), graph or (), topic or (), users, links, graph_seed, per_set
+    )
     follow_oracle(
         wanted, CrawlOptions(tuple(variant or ()), sets, size, least, steps), ExperimentRun(out, jobs, seed), window
     )

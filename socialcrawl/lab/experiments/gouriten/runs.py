@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -72,9 +72,8 @@ def compare_variants(name: str, wanted: GraphOptions, asked: CrawlOptions, run: 
     experiment = _choose_experiment(name, asked)
     run.prepare()
     parts = []
-    for world in _find_graphs(name, wanted, run.out):
-        there = _plan(world, experiment, asked, run)
-        with _make_replay_options(asked, run, f"{name}: {world.name}") as work:
+    for there in _plan_all(name, experiment, wanted, asked, run):
+        with _make_replay_options(asked, run, f"{name}: {there.world.name}") as work:
             parts.append(replay_crawls(experiment, there, work))
     curves = Curves(join_tables(parts))
     run.write_parquet(name, curves.rows)
@@ -82,9 +81,9 @@ def compare_variants(name: str, wanted: GraphOptions, asked: CrawlOptions, run: 
     run.write_csv(name, means)
     run.write_csv(f"{name}-pairs", compare_pairs(curves))
     listed = list_rows(means)
-    _print_means(listed, "relative", f"share of {experiment.reference}'s {experiment.objective}")
+    _print_means(listed, "relative", f"share of {experiment.reference}'s {experiment.objective}", wanted.unit)
     across = 3 if name in RELATIVE_ONLY else 2
-    title = describe_intervals(experiment.title, listed[0]["sets"], "set")
+    title = describe_intervals(experiment.title, listed[0]["sets"], wanted.unit)
     run.draw(name, _make_panels(name, curves, experiment), across, title)
 
 
@@ -97,9 +96,8 @@ def compare_scorings(wanted: GraphOptions, asked: CrawlOptions, run: ExperimentR
     experiment = _choose_experiment("scorings", asked)
     run.prepare()
     parts = []
-    for world in _find_graphs("scorings", wanted, run.out):
-        there = _plan(world, experiment, asked, run)
-        with _make_replay_options(asked, run, f"scorings: {world.name}") as work:
+    for there in _plan_all("scorings", experiment, wanted, asked, run):
+        with _make_replay_options(asked, run, f"scorings: {there.world.name}") as work:
             parts.append(replay_scorings(experiment, there, work, run.out / "graphs"))
     table = join_tables(parts)
     run.write_parquet("scorings", table)
@@ -112,7 +110,7 @@ def compare_scorings(wanted: GraphOptions, asked: CrawlOptions, run: ExperimentR
             "by f"
         )
     frames = _draw_scorings([row for row in listed if row["variant"] != experiment.reference])
-    title = describe_intervals(experiment.title, listed[0]["sets"], "set")
+    title = describe_intervals(experiment.title, listed[0]["sets"], wanted.unit)
     run.draw("scorings", frames, 1, title)
 
 
@@ -125,9 +123,8 @@ def follow_oracle(wanted: GraphOptions, asked: CrawlOptions, run: ExperimentRun,
     experiment = _choose_experiment("fig3", asked)
     run.prepare()
     smooth, parts = [], []
-    for world in _find_graphs("fig3", wanted, run.out):
-        there = _plan(world, experiment, asked, run)
-        with _make_replay_options(asked, run, f"fig3: {world.name}") as work:
+    for there in _plan_all("fig3", experiment, wanted, asked, run):
+        with _make_replay_options(asked, run, f"fig3: {there.world.name}") as work:
             some, ends = measure_precision(experiment, there, work, window)
         smooth.append(some)
         parts.append(ends)
@@ -139,12 +136,13 @@ def follow_oracle(wanted: GraphOptions, asked: CrawlOptions, run: ExperimentRun,
         list_rows(means),
         "difference",
         "what the first choice falls short of the oracle's, mean since the column before",
+        wanted.unit,
     )
     axis = f"short of the oracle's choice\n(mean of {window:,} steps)"
     panels = [
         Panel(graph, axis, _make_lines(curves, graph, "difference"), log=True, level=0.0) for graph in curves.graphs
     ]
-    title = describe_intervals(experiment.title, int(means["sets"][0]), "set")
+    title = describe_intervals(experiment.title, int(means["sets"][0]), wanted.unit)
     run.draw("fig3", panels, 3, title)
 
 
@@ -187,11 +185,27 @@ def _find_graphs(name: str, wanted: GraphOptions, out: Path) -> list[StoredGraph
     return found
 
 
-def _plan(world: StoredGraph, experiment: Experiment, asked: CrawlOptions, run: ExperimentRun) -> CrawlPlan:
+def _plan_all(
+    name: str, experiment: Experiment, wanted: GraphOptions, asked: CrawlOptions, run: ExperimentRun
+) -> list[CrawlPlan]:
+    """Return what is crawled on each graph; for the same number of steps where the sets have graphs of their own."""
+    if not wanted.per_set:
+        return [_plan(world, experiment, asked, run) for world in _find_graphs(name, wanted, run.out)]
+    plans = [
+        _plan(world, experiment, asked, run, number)
+        for number in range(experiment.draw.sets)
+        for world in _find_graphs(name, replace(wanted, seed=wanted.seed + number), run.out)
+    ]
+    least = {plan.world.name: min(one.budget for one in plans if one.world.name == plan.world.name) for plan in plans}
+    return [replace(plan, budget=least[plan.world.name]) for plan in plans]
+
+
+def _plan(
+    world: StoredGraph, experiment: Experiment, asked: CrawlOptions, run: ExperimentRun, only: int | None = None
+) -> CrawlPlan:
     """Return what is crawled there; what is less than was asked for is said."""
-    there = plan_crawls(
-        world, experiment.draw, experiment.steps, ReplayOptions(run.out, 1, run.seed, asked.size is not None)
-    )
+    work = ReplayOptions(run.out, 1, run.seed, asked.size is not None)
+    there = plan_crawls(world, experiment.draw, experiment.steps, work, only)
     seeds = len(there.sets[0])
     sets, each = pluralize(len(there.sets), "set"), pluralize(seeds, "seed")
     write_line(f"{world.name}: {sets} of {each}, {pluralize(there.budget, 'step')}")
@@ -273,9 +287,9 @@ def _draw_by_type(listed: list[dict[str, Any]], group: str, height: str, axis: s
     return frames
 
 
-def _print_means(listed: list[dict[str, Any]], column: str, what: str) -> None:
+def _print_means(listed: list[dict[str, Any]], column: str, what: str, unit: str) -> None:
     """Print the means at each step and half of their intervals, a line for each variant."""
-    write_line(f"{what}, ± half of its 95 % interval over {pluralize(listed[0]['sets'], 'set')}, if there are several")
+    write_line(f"{what}, ± half of its 95 % interval over {pluralize(listed[0]['sets'], unit)}, if there are several")
     for graph in list_values(listed, "graph"):
         here = select_rows(listed, graph=graph)
         steps = list_values(here, "step")
