@@ -18,6 +18,13 @@ from socialcrawl.lab.experiments.gouriten.experiment_graphs import (
     make_graphs,
 )
 from socialcrawl.lab.experiments.gouriten.features import compute_correlations, compute_fits, count_statistics
+from socialcrawl.lab.experiments.gouriten.optima import (
+    OPTIMUM,
+    SmallCrawls,
+    SmallGraphs,
+    crawl_beside_optimum,
+    solve_by_crawling,
+)
 from socialcrawl.lab.experiments.gouriten.precision import measure_precision
 from socialcrawl.lab.experiments.gouriten.replays import (
     CrawlPlan,
@@ -47,6 +54,7 @@ from socialcrawl.text.wording import pluralize
 DRAWN = 16  # curves a figure can bear; of more, those of UNDRAWN are left out (they are in the data)
 UNDRAWN = tuple(name for name in ESTIMATORS if name.endswith("-avg") or name in ("opic-e", "opic-n"))
 RELATIVE_ONLY = ("fig1", "fig2")
+USUAL = ("oracle", "hybrid-sum", "nh-n-sum", "nh-ne-sum", "lnh-sum", "opic", "bfs", "random")  # beside the optimum
 
 
 @dataclass(frozen=True)
@@ -144,6 +152,57 @@ def follow_oracle(wanted: GraphOptions, asked: CrawlOptions, run: ExperimentRun,
     ]
     title = describe_intervals(experiment.title, int(means["sets"][0]), wanted.unit)
     run.draw("fig3", panels, 3, title)
+
+
+def compare_with_optimum(graphs: SmallGraphs, crawls: SmallCrawls, run: ExperimentRun) -> None:
+    """Compare crawls of small graphs with the best of all: optimum.parquet (curves), .csv (means), .png and .svg.
+
+    Args:
+        graphs: where; a graph for each set of seeds, unless one is given.
+        crawls: what is crawled there; without variants those of USUAL.
+        run: where results go.
+
+    Raises:
+        SettingsError: a graph is too large or too hard, or an option cannot be used.
+    """
+    run.prepare()
+    crawls = replace(crawls, variants=crawls.variants or USUAL)
+    curves = Curves(crawl_beside_optimum(graphs, crawls))
+    run.write_parquet(OPTIMUM, curves.rows)
+    means = summarize_curves(curves)
+    run.write_csv(OPTIMUM, means)
+    unit = "graph" if graphs.graph is None else "set"
+    _print_means(list_rows(means), "relative", f"share of the optimal {crawls.objective}", unit)
+    title = describe_intervals("Crawls beside the best of all (section 4.3)", crawls.sets, unit)
+    frames = [
+        Panel("share", "share of the optimum", _make_lines(curves, "small", "relative", OPTIMUM), level=1.0),
+        Panel("score", f"score ({crawls.objective})", _make_lines(curves, "small", "score")),
+    ]
+    run.draw(OPTIMUM, frames, 2, title)
+
+
+def show_hardness(graphs: SmallGraphs, counted: str, most: int, run: ExperimentRun) -> None:
+    """Find the heaviest subtrees of a graph by the best crawls of its reduction: hardness.csv, .png and .svg.
+
+    Raises:
+        SettingsError: the graph is too large, or an option cannot be used.
+    """
+    run.prepare()
+    table = solve_by_crawling(graphs.open(0), counted, most)
+    run.write_csv("hardness", table)
+    write_line(f"the heaviest subtrees of at most L {counted}, each found as the best crawl of a graph of its own")
+    listed = list_rows(table)
+    for row in listed:
+        write_line(
+            f"L = {row['size']}: weight {row['weight']:.4g}, nodes {row['tree']}; crawl of {row['budget']} steps in "
+            f"{row['nodes']} nodes, {row['links']} links"
+        )
+    groups = [str(row["size"]) for row in listed]
+    bars = [
+        Bars("heaviest subtree", "weight", groups, [("weight", [row["weight"] for row in listed])]),
+        Bars("graph that is crawled", "nodes", groups, [("nodes", [row["nodes"] for row in listed])]),
+    ]
+    run.draw("hardness", bars, 2, f"Heaviest subtrees of at most L {counted}, found by crawls (Proposition 1)")
 
 
 def make_table(name: str, wanted: GraphOptions, run: ExperimentRun) -> None:
