@@ -2,7 +2,6 @@
 
 import base64
 import os
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +9,17 @@ from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
 from benchmarks.reproduce.catalog import Figure, Paper
-from benchmarks.reproduce.runs import ERRORS, PRINTED, RECORD, Plan, Record, Reproduction, count_cores, is_done
+from benchmarks.reproduce.runs import (
+    ERRORS,
+    PRINTED,
+    RECORD,
+    Plan,
+    Record,
+    Reproduction,
+    count_cores,
+    is_done,
+    name_command,
+)
 from socialcrawl.render.html_elements import Child, make_details, make_element, make_table, write_document
 from socialcrawl.render.html_report import STYLE
 from socialcrawl.system.files import replace_file
@@ -188,7 +197,7 @@ def _make_figure(
 
 def _make_commands(plan: Plan, record: Record | None) -> Iterator[ET.Element]:
     """Yield the commands, with the time that they took."""
-    lines = [f"socialcrawl {shlex.join(words)}" for words in plan.commands]
+    lines = [name_command(words) for words in plan.commands]
     said = "Run it alone" if record is None else f"Run it alone ({format_seconds(record['seconds'])})"
     yield make_details(
         said,

@@ -106,7 +106,7 @@ class Reproduction:
         begin, record = time.perf_counter(), _begin_record(plan)
         for words, parsed in zip(plan.commands, plan.parsed, strict=True):
             ran = self._run_command(words if parsed.has_out else (*words, "--out", "."), work, made)
-            record["commands"].append({"command": f"socialcrawl {shlex.join(words)}", **ran, "seeds": parsed.seeds})
+            record["commands"].append({"command": name_command(words), **ran, "seeds": parsed.seeds})
             if ran["exit_code"]:
                 break
             record["inputs"] |= _sum_inputs(parsed, work)
@@ -126,6 +126,8 @@ class Reproduction:
         env = {**os.environ, "PYTHONPATH": path, "COLUMNS": COLUMNS, "NO_COLOR": "1", "TERM": "dumb"}
         begin = time.perf_counter()
         with (made / PRINTED).open("ab") as printed, (made / ERRORS).open("ab") as errors:
+            printed.write(f"$ {name_command(words)}\n".encode())
+            printed.flush()
             done = subprocess.run(
                 [sys.executable, "-m", "socialcrawl", *words],
                 cwd=work,
@@ -137,6 +139,11 @@ class Reproduction:
                 check=False,
             )
         return {"seconds": round(time.perf_counter() - begin, 2), "exit_code": done.returncode}
+
+
+def name_command(words: Words) -> str:
+    """Return a command as a shell takes it."""
+    return f"socialcrawl {shlex.join(words)}"
 
 
 def is_done(record: Record | None, plan: Plan) -> bool:
