@@ -212,6 +212,7 @@ def _make_provenance(record: Record, folder: Path, out: Path) -> ET.Element:
     seeds = {name: value for one in record["commands"] for name, value in one["seeds"].items()}
     lines = {
         "made": f"{record['at'][:16].replace('T', ' ')} UTC, {pluralize(record['cores'], 'core')}, {record['system']}",
+        "processor time": format_seconds(sum(one.get("processor_seconds", 0.0) for one in record["commands"])),
         "seeds": ", ".join(f"--{name.replace('_', '-')} {value}" for name, value in seeds.items()) or "none",
         "code": ", ".join(dict.fromkeys(record["code"].values())),
         "versions": ", ".join(f"{name} {version}" for name, version in record["versions"].items()),

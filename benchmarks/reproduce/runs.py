@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import platform
+import resource
 import shlex
 import shutil
 import subprocess
@@ -124,7 +125,7 @@ class Reproduction:
         """Run a command; what it prints is appended to files in `made`."""
         path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
         env = {**os.environ, "PYTHONPATH": path, "COLUMNS": COLUMNS, "NO_COLOR": "1", "TERM": "dumb"}
-        begin = time.perf_counter()
+        begin, used = time.perf_counter(), _read_processor_time()
         with (made / PRINTED).open("ab") as printed, (made / ERRORS).open("ab") as errors:
             printed.write(f"$ {name_command(words)}\n".encode())
             printed.flush()
@@ -138,7 +139,11 @@ class Reproduction:
                 pass_fds=() if self.lock is None else (self.lock,),
                 check=False,
             )
-        return {"seconds": round(time.perf_counter() - begin, 2), "exit_code": done.returncode}
+        return {
+            "seconds": round(time.perf_counter() - begin, 2),
+            "processor_seconds": round(_read_processor_time() - used, 2),
+            "exit_code": done.returncode,
+        }
 
 
 def name_command(words: Words) -> str:
@@ -163,6 +168,12 @@ def read_versions() -> dict[str, str]:
 def count_cores() -> int:
     """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _read_processor_time() -> float:
+    """Return the processor time of all commands so far, with their processes, in seconds."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _begin_record(plan: Plan) -> Record:
