@@ -9,8 +9,11 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 ONLY :=
 TINY :=
 RUNS :=
+SIZE :=
+GRAPHS :=
+OUT :=
 
-.PHONY: demo test test-rest test-all slow lint types format advisories chaos bench coverage notebooks docs pictures reference release lock clean help
+.PHONY: demo test test-rest test-all slow lint types format advisories chaos bench coverage reproduce notebooks docs pictures reference release lock clean help
 
 help:
 	@echo "make demo    crawl the mock X API, with all set-up"
@@ -21,6 +24,7 @@ help:
 	@echo "make chaos   slower failure tests"
 	@echo "make bench   measure; ONLY=name for one; TINY=1 to see that they work"
 	@echo "make coverage    measure how often intervals hold the truth; ONLY=name, RUNS=20"
+	@echo "make reproduce    make every figure and table of the papers; SIZE=tiny, quick or full; ONLY=kumar or kumar/fig1a"
 	@echo "make notebooks    run the notebooks and write their outputs anew; ONLY=name for one"
 	@echo "make release    check that this can be released, and build it in dist/"
 	@echo "make reference    write the reference pages that are made from the program"
@@ -70,6 +74,11 @@ bench: $(VENV)/.dev
 
 coverage: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.coverage $(if $(RUNS),--runs $(RUNS)) $(ONLY)
+
+# Resumable; what is there already is kept. docs/how-to/reproduce.md says how long each size takes.
+reproduce: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.reproduce $(if $(SIZE),--size $(SIZE)) $(if $(OUT),--out $(OUT)) \
+		$(if $(GRAPHS),--graphs $(GRAPHS)) $(ONLY)
 
 notebooks: $(VENV)/.dev
 	$(BIN)/python tests/support/notebook_runs.py $(ONLY)

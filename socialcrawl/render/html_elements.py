@@ -103,12 +103,20 @@ def is_document(path: Path) -> bool:
     return begin.startswith(b"<!DOCTYPE html>\n") and POLICY.encode() in begin
 
 
-def write_document(title: str, style: str, *body: ET.Element) -> str:
-    """Return a page that needs nothing but itself."""
+def write_document(title: str, style: str, *body: ET.Element, with_images: bool = False) -> str:
+    """Return a page that needs nothing but itself.
+
+    Args:
+        title: of the window.
+        style: a style sheet.
+        body: its elements.
+        with_images: whether pictures may be in the page as `data:` addresses.
+    """
+    policy = f"{POLICY}; img-src data:" if with_images else POLICY
     head = make_element(
         "head",
         make_element("meta", charset="utf-8"),
-        make_element("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        make_element("meta", http_equiv="Content-Security-Policy", content=policy),
         make_element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         make_element("meta", name="referrer", content="no-referrer"),
         make_element("title", title),

@@ -500,6 +500,35 @@ def test_what_no_graph_can_be_made_of_is_refused_with_a_sentence(tmp_path):
             make_graphs(wanted, tmp_path / "graphs")
 
 
+def test_a_graph_for_each_set_has_the_crawls_that_sets_have_on_graphs_of_these_seeds(tmp_path):
+    made = ["--variant", "nh-n-sum", "--variant", "random", "--users", "250", "--links", "1500", "--jobs", "1"]
+    made += ["--topic", "happy", "--topic", "weird", "--seed-size", "3", "--steps", "9"]
+
+    def crawl(name, folder, *more):
+        done = CliRunner().invoke(gouriten_app, [name, *made, *more, "--out", str(tmp_path / folder)])
+        assert done.exit_code == 0, done.output
+        columns = parquet.read_table(tmp_path / folder / f"{name}.parquet").to_pydict()
+        column = "difference" if name == "fig3" else "score"
+        keys = zip(*(columns[key] for key in ("graph", "variant", "set", "step")), strict=True)
+        return dict(zip(keys, columns[column], strict=True)), done.output
+
+    for name in ("fig4", "fig3"):
+        several, said = crawl(name, "several", "--seed-sets", "2", "--graph-seed", "7", "--graph-per-set")
+        assert "over 2 graphs" in said
+        alone = {}
+        for number in range(2):
+            own, _ = crawl(name, f"alone-{number}", "--seed-sets", "2", "--graph-seed", str(7 + number))
+            alone |= {key: value for key, value in own.items() if key[2] == number}
+        assert several == pytest.approx(alone, nan_ok=True)
+        assert len({several[key] for key in several if key[:2] == ("happy", "nh-n-sum")}) > 1
+
+
+def test_a_graph_for_each_set_cannot_come_from_a_folder(tmp_path, world):
+    words = ["fig4", "--graph", str(world.folder), "--graph-per-set", "--out", str(tmp_path)]
+    failed = CliRunner().invoke(gouriten_app, words)
+    assert "--graph-per-set is about generated graphs" in str(failed.exception)
+
+
 # --- commands
 
 

@@ -5,18 +5,28 @@ from fractions import Fraction
 
 import networkx as nx
 import numpy as np
-import optimum as module
 import pytest
 from example_counts import many
-from hardness import reduction
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
-from optimum import optimum
+from typer.testing import CliRunner
 
 from socialcrawl.crawls.collect.strategies import STRATEGIES
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
-from socialcrawl.lab.graphs import check_graph
+from socialcrawl.lab.experiments.gouriten import optimum as module
+from socialcrawl.lab.experiments.gouriten.commands import gouriten_app
+from socialcrawl.lab.experiments.gouriten.optima import (
+    SmallCrawls,
+    SmallGraphs,
+    crawl_beside_optimum,
+    solve_by_crawling,
+)
+from socialcrawl.lab.experiments.gouriten.optimum import find_optimum as optimum
+from socialcrawl.lab.experiments.gouriten.tree_problem import reduce_tree_problem as reduction
+from socialcrawl.lab.generators.twitterlike import generate_twitter_like
+from socialcrawl.lab.graphs import check_graph, write
+from socialcrawl.lab.grid import draw_seed_sets
 from socialcrawl.lab.simulation import ReplaySetup, simulate
 
 VALUES = [0.0, 0.0, 1.0, 1.0, 2.0, 3.0, 0.1, 0.2, 0.1 + 0.2, 1e-300, 1e16]
@@ -187,6 +197,52 @@ def test_values_that_add_up_to_infinity_are_refused():
         optimum(known, [0], 2, "sum")
 
 
+@pytest.mark.parametrize("objective", ["sum", "count"])
+def test_crawls_are_compared_with_the_best_of_all_sequences_of_each_length(objective, tmp_path):
+    known = check_graph(drawn(6, "0>1", "0>2", "2>3", "1>4", "4>0", "3>5", n0=3, n1=2, n2=1, n3=9, n5=4))
+    write(known, tmp_path / "g")
+    crawls = SmallCrawls(("oracle", "bfs"), 4, 1, 5, objective, 2)
+    rows = crawl_beside_optimum(SmallGraphs(tmp_path / "g"), crawls)
+    for number, seeds in enumerate(draw_seed_sets(known, 4, 1, 2)):
+        here = {name: column[rows["set"] == number] for name, column in rows.items()}
+        score = {
+            variant: here["score"][here["variant"] == variant].tolist() for variant in ("optimum", "oracle", "bfs")
+        }
+        best = [
+            float(max(worth(known, one, objective) for one in sequences(targets(known), frozenset(seeds), steps)))
+            for steps in range(6)
+        ]
+        assert score["optimum"] == best
+        for variant in ("oracle", "bfs"):
+            setup = ReplaySetup(variant, 5, objective=objective, seed=2 + number)
+            assert score[variant] == [0.0, *simulate(known, seeds, setup).curve]
+            share = here["relative"][here["variant"] == variant]
+            assert share == pytest.approx(
+                np.array(score[variant]) / np.where(np.array(best) > 0, best, np.nan), nan_ok=True
+            )
+
+
+def test_each_set_of_seeds_has_its_own_generated_graph():
+    small = SmallGraphs(None, 20, 40, 0.5, 6)
+    assert [small.open(number).indices.tolist() for number in (0, 1)] == [
+        generate_twitter_like(20, 40, 0.5, 0.25, seed).indices.tolist() for seed in (6, 7)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "files", "said"),
+    [
+        (("optimum", "--seed-sets", "2", "--steps", "4"), {"csv", "parquet", "png", "svg"}, "over 2 graphs"),
+        (("hardness", "--most", "2", "--counted", "nodes"), {"csv", "png", "svg"}, "L = 2: weight"),
+    ],
+)
+def test_each_command_writes_its_files_and_says_what_it_found(words, files, said, tmp_path):
+    done = CliRunner().invoke(gouriten_app, [*words, "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    assert said in done.output
+    assert {path.suffix[1:] for path in tmp_path.iterdir() if path.stem == words[0]} == files
+
+
 # -- Proposition 1
 
 
@@ -220,6 +276,16 @@ def test_the_optimal_score_is_the_weight_of_the_heaviest_tree_whatever_w_is(know
     problem = reduction(known, size, counted)
     score, _ = optimum(problem.graph, problem.seeds, problem.budget, "sum")
     assert score == heaviest_tree(known, min(size, known.size), counted)
+
+
+@settings(deadline=None, max_examples=many(20))
+@given(graphs(most=5, values=WHOLE), st.sampled_from(["nodes", "edges"]))
+def test_the_command_finds_the_heaviest_tree_of_each_size_and_its_nodes(known, counted):
+    table = solve_by_crawling(known, counted, 3)
+    assert table["size"].tolist() == [1, 2, 3]
+    assert table["weight"].tolist() == [heaviest_tree(known, size, counted) for size in (1, 2, 3)]
+    for tree, weight in zip(table["tree"].tolist(), table["weight"].tolist(), strict=True):
+        assert sum(known.beta[int(node)] for node in tree.split()) == weight
 
 
 def test_two_chains_do_not_fit_into_the_budget_and_one_with_its_tree_does():

@@ -28,6 +28,10 @@ TopicName = Annotated[list[str] | None, typer.Option("--topic", help="A generate
 Users = Annotated[int, typer.Option(help="Of a generated graph; the paper's: 17000000.")]
 Links = Annotated[int, typer.Option(help="Of a generated graph; the paper's: 93000000.")]
 GraphSeed = Annotated[int, typer.Option(help="Of generated graphs.")]
+PerSet = Annotated[
+    bool,
+    typer.Option("--graph-per-set", help="A generated graph for each set of seeds: intervals hold their spread."),
+]
 Out = Annotated[Path, typer.Option("-o", "--out", help="Where graphs, replays, figures and data go.")]
 Variant = Annotated[
     list[str] | None,
@@ -52,6 +56,10 @@ Least = Annotated[
 ]
 Steps = Annotated[int | None, typer.Option(min=1, help="Steps of a crawl; without it the paper's number.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of the sets of seeds and all draws.")]
+SmallGraph = Annotated[
+    Path | None, typer.Option("--graph", help="A small graph, folder or .npz; without it, generated ones.")
+]
+ValueShare = Annotated[float, typer.Option("--topic-share", help="Share of generated nodes with a value.")]
 Window = Annotated[int, typer.Option("--rolling", min=1, help="Steps of the rolling mean.")]
 
 HERE = Path("gouriten")
@@ -84,6 +92,7 @@ def _make_crawl_command(name: str) -> Callable[..., None]:
         users: Users = 170_000,
         links: Links = 930_000,
         graph_seed: GraphSeed = 1,
+        per_set: PerSet = False,
         out: Out = HERE,
         variant: Variant = None,
         sets: Sets = None,
@@ -98,7 +107,7 @@ def _make_crawl_command(name: str) -> Callable[..., None]:
         from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
         wanted = GraphOptions(
-            posts or (), pages or (), keyword or (), graph or (), topic or (), users, links, graph_seed
+            posts or (), pages or (), keyword or (), graph or (), topic or (), users, links, graph_seed, per_set
         )
         asked, run = CrawlOptions(tuple(variant or ()), sets, size, least, steps), ExperimentRun(out, jobs, seed)
         if name == "scorings":
@@ -144,6 +153,7 @@ def _run_fig3(
     users: Users = 170_000,
     links: Links = 930_000,
     graph_seed: GraphSeed = 1,
+    per_set: PerSet = False,
     out: Out = HERE,
     variant: Variant = None,
     sets: Sets = None,
@@ -159,10 +169,55 @@ def _run_fig3(
     from socialcrawl.lab.experiments.gouriten.runs import CrawlOptions, follow_oracle  # noqa: PLC0415
     from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
-    wanted = GraphOptions(posts or (), pages or (), keyword or (), graph or (), topic or (), users, links, graph_seed)
+    wanted = GraphOptions(
+        posts or (), pages or (), keyword or (), graph or (), topic or (), users, links, graph_seed, per_set
+    )
     follow_oracle(
         wanted, CrawlOptions(tuple(variant or ()), sets, size, least, steps), ExperimentRun(out, jobs, seed), window
     )
+
+
+def _run_optimum(
+    *,
+    graph: SmallGraph = None,
+    users: Annotated[int, typer.Option(help="Of a generated graph.")] = 90,
+    links: Annotated[int, typer.Option(help="Of a generated graph.")] = 200,
+    share: ValueShare = 0.1,
+    graph_seed: GraphSeed = 1,
+    variant: Variant = None,
+    sets: Annotated[int, typer.Option("--seed-sets", min=1, help="Sets of seeds, each in a generated graph.")] = 30,
+    size: Annotated[int, typer.Option("--seed-size", min=1, help="Seeds in a set.")] = 2,
+    steps: Annotated[int, typer.Option(min=1, help="Steps of a crawl.")] = 15,
+    objective: Annotated[str, typer.Option(help="sum of values, or count of nodes with a value.")] = "sum",
+    seed: Seed = 1,
+    out: Out = HERE,
+) -> None:
+    """Compare crawls with the best of all, on small graphs (section 4.3)."""
+    from socialcrawl.lab.experiments.gouriten.optima import SmallCrawls, SmallGraphs  # noqa: PLC0415
+    from socialcrawl.lab.experiments.gouriten.runs import compare_with_optimum  # noqa: PLC0415
+    from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
+
+    crawls = SmallCrawls(tuple(variant or ()), sets, size, steps, objective, seed)
+    compare_with_optimum(SmallGraphs(graph, users, links, share, graph_seed), crawls, ExperimentRun(out))
+
+
+def _run_hardness(
+    *,
+    graph: SmallGraph = None,
+    users: Annotated[int, typer.Option(help="Of a generated graph.")] = 10,
+    links: Annotated[int, typer.Option(help="Of a generated graph.")] = 20,
+    share: ValueShare = 0.5,
+    graph_seed: GraphSeed = 1,
+    counted: Annotated[str, typer.Option(help="What the size of a tree counts: nodes or edges.")] = "edges",
+    most: Annotated[int, typer.Option(min=1, help="The largest size.")] = 5,
+    out: Out = HERE,
+) -> None:
+    """Find the heaviest subtrees of a graph by crawls: why the best crawl is hard to find (Proposition 1)."""
+    from socialcrawl.lab.experiments.gouriten.optima import SmallGraphs  # noqa: PLC0415
+    from socialcrawl.lab.experiments.gouriten.runs import show_hardness  # noqa: PLC0415
+    from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
+
+    show_hardness(SmallGraphs(graph, users, links, share, graph_seed), counted, most, ExperimentRun(out))
 
 
 add_commands(gouriten_app, {name: CRAWLS[name] for name in ("fig1", "fig2")}, _make_crawl_command)
@@ -171,3 +226,5 @@ add_commands(
     gouriten_app, {name: text for name, text in CRAWLS.items() if name not in ("fig1", "fig2")}, _make_crawl_command
 )
 add_commands(gouriten_app, TABLES, _make_table_command)
+gouriten_app.command("optimum")(_run_optimum)
+gouriten_app.command("hardness")(_run_hardness)

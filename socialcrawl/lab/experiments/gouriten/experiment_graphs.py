@@ -53,6 +53,8 @@ class GraphOptions:
         users: of a generated graph.
         links: of a generated graph.
         seed: of a generated graph.
+        per_set: whether each set of seeds has a generated graph of its own, so that intervals hold the spread of
+            graphs, too: set i that of `seed` + i.
     """
 
     posts: Sequence[Path] = ()
@@ -63,6 +65,12 @@ class GraphOptions:
     users: int = 170_000
     links: int = 930_000
     seed: int = 1
+    per_set: bool = False
+
+    @property
+    def unit(self) -> str:
+        """What intervals are over: sets of seeds, or graphs with one set each."""
+        return "graph" if self.per_set else "set"
 
 
 def make_graphs(wanted: GraphOptions, out: Path) -> list[StoredGraph]:
@@ -114,6 +122,8 @@ def _find_counts(values: NDArray[np.float64]) -> NDArray[np.int64]:
 
 def _check(wanted: GraphOptions) -> None:
     files = [*wanted.posts, *wanted.pages]
+    if wanted.per_set and (files or wanted.graphs):
+        raise SettingsError("--graph-per-set is about generated graphs: leave out --posts, --pages and --graph.")
     if bool(files) != bool(wanted.keywords):
         lacking = "--keyword" if files else "--posts or --pages"
         raise SettingsError(f"a graph is made of a file and a keyword: {lacking} is missing.")

@@ -73,11 +73,12 @@ def measure_precision(experiment: Experiment, plan: CrawlPlan, work: ReplayOptio
     who falls as short as that has found nothing either, however small the difference.
     """
     leaders = [
-        parse_variant(experiment, experiment.reference, plan.budget, work.seed + i) for i in range(len(plan.sets))
+        parse_variant(experiment, experiment.reference, plan.budget, work.seed + plan.first + i)
+        for i in range(len(plan.sets))
     ]
     ways = _run_at_once(_find_way, [(plan, leader, number) for number, leader in enumerate(leaders)], work)
     tasks = [
-        (plan, parse_variant(experiment, variant, plan.budget, work.seed + number), number, way)
+        (plan, parse_variant(experiment, variant, plan.budget, work.seed + plan.first + number), number, way)
         for variant in experiment.variants
         for number, way in enumerate(ways)
     ]

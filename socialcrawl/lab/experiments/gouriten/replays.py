@@ -29,12 +29,13 @@ class Curves:
     """Rows with the columns graph, variant, set, step and some more, as `crawls` gives them."""
 
     def __init__(self, rows: Table) -> None:
-        self.rows = rows
-        self._at: dict[tuple[str, str], slice] = {}
         names = list(zip(rows["graph"].tolist(), rows["variant"].tolist(), strict=True))
-        for place, name in enumerate(names):  # the rows of a variant stand together
-            begin = self._at[name].start if name in self._at else place
-            self._at[name] = slice(begin, place + 1)
+        ranks = {name: rank for rank, name in enumerate(dict.fromkeys(names))}
+        places = np.array([ranks[name] for name in names])
+        order = np.argsort(places, kind="stable")  # the rows of a variant stand together, also of several graphs
+        self.rows: Table = {name: column[order] for name, column in rows.items()}
+        ends = np.searchsorted(places[order], np.arange(len(ranks) + 1)).tolist()
+        self._at = {name: slice(ends[rank], ends[rank + 1]) for name, rank in ranks.items()}
 
     @property
     def graphs(self) -> list[str]:
@@ -147,15 +148,20 @@ class ReplayOptions:
 
 @dataclass(frozen=True)
 class CrawlPlan:
-    """What is crawled on one graph: from which sets of seeds, and for how many steps."""
+    """What is crawled on one graph: from which sets of seeds, and for how many steps; `first` numbers the first set."""
 
     world: StoredGraph
     sets: list[list[int]]
     budget: int
+    first: int = 0
 
 
-def plan_crawls(world: StoredGraph, draw: SeedDraw, steps: int, work: ReplayOptions) -> CrawlPlan:
+def plan_crawls(
+    world: StoredGraph, draw: SeedDraw, steps: int, work: ReplayOptions, only: int | None = None
+) -> CrawlPlan:
     """Return the sets of seeds, and `steps`, or fewer where no set reaches that many nodes.
+
+    `only` is the number of the one set that is wanted; None: all.
 
     A set has at most one in ten of the nodes it is drawn from, so that what is to be found is not given away; as many
     as `draw` says where `work` insists.
@@ -168,15 +174,17 @@ def plan_crawls(world: StoredGraph, draw: SeedDraw, steps: int, work: ReplayOpti
     graph = world.open()
     rich = int((graph.beta > draw.least).sum())
     size = draw.size if work.insist else max(1, min(draw.size, rich // GIVEN_AWAY))
-    sets = draw_seed_sets(graph, draw.sets, size, work.seed, draw.least)
+    sets, first = draw_seed_sets(graph, draw.sets, size, work.seed, draw.least), only or 0
+    if only is not None:
+        sets = [sets[only]]
     most = 0
     for seeds in sets:
         most = max(most, count_reachable(graph, seeds, steps))
         if most >= steps:
-            return CrawlPlan(world, sets, steps)
+            return CrawlPlan(world, sets, steps, first)
     if not most:
         raise SettingsError(f"{world.name}: the seeds link to nobody else; there is nothing to crawl.")
-    return CrawlPlan(world, sets, most)
+    return CrawlPlan(world, sets, most, first)
 
 
 def count_reachable(graph: KnownGraph, seeds: Sequence[int], enough: int) -> int:
@@ -232,7 +240,7 @@ def _list_jobs(experiment: Experiment, plan: CrawlPlan, variant: str, seed: int)
     graph = str(plan.world.folder.absolute())
     return [
         ReplayJob(graph, number, tuple(seeds), parse_variant(experiment, variant, plan.budget, seed + number))
-        for number, seeds in enumerate(plan.sets)
+        for number, seeds in enumerate(plan.sets, plan.first)
     ]
 
 
@@ -248,12 +256,12 @@ def _read_curve(out: Path, job: ReplayJob, beta: Floats, objective: str) -> tupl
 
 
 def make_rows(plan: CrawlPlan, variant: str, number: int, steps: NDArray[np.int64], **columns: Floats) -> Table:
-    """Return the rows of one variant from set `number`: graph, variant, set, step, and what else there is there."""
+    """Return the rows of one variant from a set of the plan: graph, variant, set, step, and `columns`."""
     size = len(steps)
     return {
         "graph": np.full(size, plan.world.name),
         "variant": np.full(size, variant),
-        "set": np.full(size, number),
+        "set": np.full(size, plan.first + number),
         "step": steps,
         **columns,
     }

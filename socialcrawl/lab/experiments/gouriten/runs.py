@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,13 @@ from socialcrawl.lab.experiments.gouriten.experiment_graphs import (
     make_graphs,
 )
 from socialcrawl.lab.experiments.gouriten.features import compute_correlations, compute_fits, count_statistics
+from socialcrawl.lab.experiments.gouriten.optima import (
+    OPTIMUM,
+    SmallCrawls,
+    SmallGraphs,
+    crawl_beside_optimum,
+    solve_by_crawling,
+)
 from socialcrawl.lab.experiments.gouriten.precision import measure_precision
 from socialcrawl.lab.experiments.gouriten.replays import (
     CrawlPlan,
@@ -47,6 +54,7 @@ from socialcrawl.text.wording import pluralize
 DRAWN = 16  # curves a figure can bear; of more, those of UNDRAWN are left out (they are in the data)
 UNDRAWN = tuple(name for name in ESTIMATORS if name.endswith("-avg") or name in ("opic-e", "opic-n"))
 RELATIVE_ONLY = ("fig1", "fig2")
+USUAL = ("oracle", "hybrid-sum", "nh-n-sum", "nh-ne-sum", "lnh-sum", "opic", "bfs", "random")  # beside the optimum
 
 
 @dataclass(frozen=True)
@@ -72,9 +80,8 @@ def compare_variants(name: str, wanted: GraphOptions, asked: CrawlOptions, run: 
     experiment = _choose_experiment(name, asked)
     run.prepare()
     parts = []
-    for world in _find_graphs(name, wanted, run.out):
-        there = _plan(world, experiment, asked, run)
-        with _make_replay_options(asked, run, f"{name}: {world.name}") as work:
+    for there in _plan_all(name, experiment, wanted, asked, run):
+        with _make_replay_options(asked, run, f"{name}: {there.world.name}") as work:
             parts.append(replay_crawls(experiment, there, work))
     curves = Curves(join_tables(parts))
     run.write_parquet(name, curves.rows)
@@ -82,9 +89,9 @@ def compare_variants(name: str, wanted: GraphOptions, asked: CrawlOptions, run: 
     run.write_csv(name, means)
     run.write_csv(f"{name}-pairs", compare_pairs(curves))
     listed = list_rows(means)
-    _print_means(listed, "relative", f"share of {experiment.reference}'s {experiment.objective}")
+    _print_means(listed, "relative", f"share of {experiment.reference}'s {experiment.objective}", wanted.unit)
     across = 3 if name in RELATIVE_ONLY else 2
-    title = describe_intervals(experiment.title, listed[0]["sets"], "set")
+    title = describe_intervals(experiment.title, listed[0]["sets"], wanted.unit)
     run.draw(name, _make_panels(name, curves, experiment), across, title)
 
 
@@ -97,9 +104,8 @@ def compare_scorings(wanted: GraphOptions, asked: CrawlOptions, run: ExperimentR
     experiment = _choose_experiment("scorings", asked)
     run.prepare()
     parts = []
-    for world in _find_graphs("scorings", wanted, run.out):
-        there = _plan(world, experiment, asked, run)
-        with _make_replay_options(asked, run, f"scorings: {world.name}") as work:
+    for there in _plan_all("scorings", experiment, wanted, asked, run):
+        with _make_replay_options(asked, run, f"scorings: {there.world.name}") as work:
             parts.append(replay_scorings(experiment, there, work, run.out / "graphs"))
     table = join_tables(parts)
     run.write_parquet("scorings", table)
@@ -112,7 +118,7 @@ def compare_scorings(wanted: GraphOptions, asked: CrawlOptions, run: ExperimentR
             "by f"
         )
     frames = _draw_scorings([row for row in listed if row["variant"] != experiment.reference])
-    title = describe_intervals(experiment.title, listed[0]["sets"], "set")
+    title = describe_intervals(experiment.title, listed[0]["sets"], wanted.unit)
     run.draw("scorings", frames, 1, title)
 
 
@@ -125,9 +131,8 @@ def follow_oracle(wanted: GraphOptions, asked: CrawlOptions, run: ExperimentRun,
     experiment = _choose_experiment("fig3", asked)
     run.prepare()
     smooth, parts = [], []
-    for world in _find_graphs("fig3", wanted, run.out):
-        there = _plan(world, experiment, asked, run)
-        with _make_replay_options(asked, run, f"fig3: {world.name}") as work:
+    for there in _plan_all("fig3", experiment, wanted, asked, run):
+        with _make_replay_options(asked, run, f"fig3: {there.world.name}") as work:
             some, ends = measure_precision(experiment, there, work, window)
         smooth.append(some)
         parts.append(ends)
@@ -139,13 +144,65 @@ def follow_oracle(wanted: GraphOptions, asked: CrawlOptions, run: ExperimentRun,
         list_rows(means),
         "difference",
         "what the first choice falls short of the oracle's, mean since the column before",
+        wanted.unit,
     )
     axis = f"short of the oracle's choice\n(mean of {window:,} steps)"
     panels = [
         Panel(graph, axis, _make_lines(curves, graph, "difference"), log=True, level=0.0) for graph in curves.graphs
     ]
-    title = describe_intervals(experiment.title, int(means["sets"][0]), "set")
+    title = describe_intervals(experiment.title, int(means["sets"][0]), wanted.unit)
     run.draw("fig3", panels, 3, title)
+
+
+def compare_with_optimum(graphs: SmallGraphs, crawls: SmallCrawls, run: ExperimentRun) -> None:
+    """Compare crawls of small graphs with the best of all: optimum.parquet (curves), .csv (means), .png and .svg.
+
+    Args:
+        graphs: where; a graph for each set of seeds, unless one is given.
+        crawls: what is crawled there; without variants those of USUAL.
+        run: where results go.
+
+    Raises:
+        SettingsError: a graph is too large or too hard, or an option cannot be used.
+    """
+    run.prepare()
+    crawls = replace(crawls, variants=crawls.variants or USUAL)
+    curves = Curves(crawl_beside_optimum(graphs, crawls))
+    run.write_parquet(OPTIMUM, curves.rows)
+    means = summarize_curves(curves)
+    run.write_csv(OPTIMUM, means)
+    unit = "graph" if graphs.graph is None else "set"
+    _print_means(list_rows(means), "relative", f"share of the optimal {crawls.objective}", unit)
+    title = describe_intervals("Crawls beside the best of all (section 4.3)", crawls.sets, unit)
+    frames = [
+        Panel("share", "share of the optimum", _make_lines(curves, "small", "relative", OPTIMUM), level=1.0),
+        Panel("score", f"score ({crawls.objective})", _make_lines(curves, "small", "score")),
+    ]
+    run.draw(OPTIMUM, frames, 2, title)
+
+
+def show_hardness(graphs: SmallGraphs, counted: str, most: int, run: ExperimentRun) -> None:
+    """Find the heaviest subtrees of a graph by the best crawls of its reduction: hardness.csv, .png and .svg.
+
+    Raises:
+        SettingsError: the graph is too large, or an option cannot be used.
+    """
+    run.prepare()
+    table = solve_by_crawling(graphs.open(0), counted, most)
+    run.write_csv("hardness", table)
+    write_line(f"the heaviest subtrees of at most L {counted}, each found as the best crawl of a graph of its own")
+    listed = list_rows(table)
+    for row in listed:
+        write_line(
+            f"L = {row['size']}: weight {row['weight']:.4g}, nodes {row['tree']}; crawl of {row['budget']} steps in "
+            f"{row['nodes']} nodes, {row['links']} links"
+        )
+    groups = [str(row["size"]) for row in listed]
+    bars = [
+        Bars("heaviest subtree", "weight", groups, [("weight", [row["weight"] for row in listed])]),
+        Bars("graph that is crawled", "nodes", groups, [("nodes", [row["nodes"] for row in listed])]),
+    ]
+    run.draw("hardness", bars, 2, f"Heaviest subtrees of at most L {counted}, found by crawls (Proposition 1)")
 
 
 def make_table(name: str, wanted: GraphOptions, run: ExperimentRun) -> None:
@@ -187,11 +244,27 @@ def _find_graphs(name: str, wanted: GraphOptions, out: Path) -> list[StoredGraph
     return found
 
 
-def _plan(world: StoredGraph, experiment: Experiment, asked: CrawlOptions, run: ExperimentRun) -> CrawlPlan:
+def _plan_all(
+    name: str, experiment: Experiment, wanted: GraphOptions, asked: CrawlOptions, run: ExperimentRun
+) -> list[CrawlPlan]:
+    """Return what is crawled on each graph; for the same number of steps where the sets have graphs of their own."""
+    if not wanted.per_set:
+        return [_plan(world, experiment, asked, run) for world in _find_graphs(name, wanted, run.out)]
+    plans = [
+        _plan(world, experiment, asked, run, number)
+        for number in range(experiment.draw.sets)
+        for world in _find_graphs(name, replace(wanted, seed=wanted.seed + number), run.out)
+    ]
+    least = {plan.world.name: min(one.budget for one in plans if one.world.name == plan.world.name) for plan in plans}
+    return [replace(plan, budget=least[plan.world.name]) for plan in plans]
+
+
+def _plan(
+    world: StoredGraph, experiment: Experiment, asked: CrawlOptions, run: ExperimentRun, only: int | None = None
+) -> CrawlPlan:
     """Return what is crawled there; what is less than was asked for is said."""
-    there = plan_crawls(
-        world, experiment.draw, experiment.steps, ReplayOptions(run.out, 1, run.seed, asked.size is not None)
-    )
+    work = ReplayOptions(run.out, 1, run.seed, asked.size is not None)
+    there = plan_crawls(world, experiment.draw, experiment.steps, work, only)
     seeds = len(there.sets[0])
     sets, each = pluralize(len(there.sets), "set"), pluralize(seeds, "seed")
     write_line(f"{world.name}: {sets} of {each}, {pluralize(there.budget, 'step')}")
@@ -273,9 +346,9 @@ def _draw_by_type(listed: list[dict[str, Any]], group: str, height: str, axis: s
     return frames
 
 
-def _print_means(listed: list[dict[str, Any]], column: str, what: str) -> None:
+def _print_means(listed: list[dict[str, Any]], column: str, what: str, unit: str) -> None:
     """Print the means at each step and half of their intervals, a line for each variant."""
-    write_line(f"{what}, ± half of its 95 % interval over {pluralize(listed[0]['sets'], 'set')}, if there are several")
+    write_line(f"{what}, ± half of its 95 % interval over {pluralize(listed[0]['sets'], unit)}, if there are several")
     for graph in list_values(listed, "graph"):
         here = select_rows(listed, graph=graph)
         steps = list_values(here, "step")

@@ -43,7 +43,7 @@ def replay_scorings(experiment: Experiment, usual: CrawlPlan, work: ReplayOption
     plain = replay_crawls(experiment, usual, work)
     found = [_add_column(plain, F, np.asarray(plain["score"]), plain)]
     for name, scoring in SCORINGS.items():
-        same = CrawlPlan(_write_rescored(usual.world, name, scoring, folder), usual.sets, usual.budget)
+        same = CrawlPlan(_write_rescored(usual.world, name, scoring, folder), usual.sets, usual.budget, usual.first)
         by_f = replay_crawls(experiment, same, work, judge=beta)
         found.append(_add_column(replay_crawls(experiment, same, work), name, np.asarray(by_f["score"]), plain))
     return join_tables(found)

@@ -33,7 +33,7 @@ class CrawlProblem:
     budget: int
 
 
-def reduction(graph: KnownGraph, most: int, counted: str = "edges") -> CrawlProblem:
+def reduce_tree_problem(graph: KnownGraph, most: int, counted: str = "edges") -> CrawlProblem:
     """Return the crawl problem that is solved with score W exactly if `graph` has a subtree of size L that weighs W.
 
     Of size at most L and of weight at least W, that is. A sequence may be shorter than the budget: the paper fills it

@@ -23,7 +23,7 @@ NODES = 100  # the most nodes that may lie within the budget's reach
 STATES = 1_000_000  # the most sets that are looked at, up to a minute
 
 
-def optimum(graph: KnownGraph, seeds: Sequence[int], budget: int, objective: str) -> tuple[float, list[int]]:
+def find_optimum(graph: KnownGraph, seeds: Sequence[int], budget: int, objective: str) -> tuple[float, list[int]]:
     """Return the optimal score and an optimal crawl sequence from `seeds` (Definition 6).
 
     The score is exact, rounded once, and without the seeds' own, as a replay's `curve`. The sequence has as many nodes
@@ -41,22 +41,24 @@ def optimum(graph: KnownGraph, seeds: Sequence[int], budget: int, objective: str
             budget or the objective is none, or the score is more than a float64 holds.
     """
     ReplaySetup("oracle", budget, objective=objective)  # says what is wrong with these two
-    nodes = _within(graph, seeds, budget)
+    nodes = _list_within(graph, seeds, budget)
     found = dict(zip(nodes, score_values(graph.beta[nodes], objective).tolist(), strict=True))
     nodes.sort(key=lambda node: (-found[node], node))
     bit = {node: 1 << place for place, node in enumerate(nodes)}
-    search = _Search(_whole([found[node] for node in nodes]), [_links(graph, node, bit) for node in nodes])
+    search = _Search(
+        _scale_to_integers([found[node] for node in nodes]), [_collect_links(graph, node, bit) for node in nodes]
+    )
     start = 0
     for seed in seeds:
-        start |= _links(graph, seed, bit)
-    sequence = [nodes[place] for place in search.sequence(start, budget, nodes)]
+        start |= _collect_links(graph, seed, bit)
+    sequence = [nodes[place] for place in search.find_sequence(start, budget, nodes)]
     try:
         return math.fsum(found[node] for node in sequence), sequence
     except OverflowError:
         raise SettingsError("the values add up to more than a float64 holds; scale them down.") from None
 
 
-def _whole(values: Sequence[float]) -> list[int]:
+def _scale_to_integers(values: Sequence[float]) -> list[int]:
     """Return the values in the largest unit of which all are whole multiples."""
     ratios = [value.as_integer_ratio() for value in values]
     unit = max((below for _, below in ratios), default=1)
@@ -74,23 +76,23 @@ class _Search:
     links: list[int]  # of each node, the set it links to
     states: int = 0
 
-    def sequence(self, start: int, budget: int, names: Sequence[int]) -> list[int]:
+    def find_sequence(self, start: int, budget: int, names: Sequence[int]) -> list[int]:
         """Return the places of the optimal sequence that comes first by `names`."""
-        need = self._most(0, start, budget, 0, sum(self.values) + 1)
+        need = self._find_most(0, start, budget, 0, sum(self.values) + 1)
         closed, frontier, taken = 0, start, list[int]()
         while frontier and len(taken) < budget:
-            place = min(_places(frontier), key=names.__getitem__)
+            place = min(_list_places(frontier), key=names.__getitem__)
             value, left = self.values[place], budget - len(taken) - 1
             closed |= 1 << place
             frontier &= ~closed
             beyond = (frontier | self.links[place]) & ~closed
             # Where an optimal set with this node has been ruled out, it stays closed: no later choice changes that.
-            if self._most(closed, beyond, left, need - value - 1, need - value) >= need - value:
+            if self._find_most(closed, beyond, left, need - value - 1, need - value) >= need - value:
                 taken.append(place)
                 frontier, need = beyond, need - value
         return taken
 
-    def _most(self, closed: int, frontier: int, left: int, floor: int, enough: int) -> int:
+    def _find_most(self, closed: int, frontier: int, left: int, floor: int, enough: int) -> int:
         """Return the most that up to `left` nodes add if that is above `floor`, else `floor`, or 0.
 
         `enough` is as good.
@@ -98,45 +100,45 @@ class _Search:
         floor = max(floor, 0)
         while left and frontier and floor < enough:
             self._count()
-            bound, best = self._bound(closed, frontier, left)
+            bound, best = self._compute_bound(closed, frontier, left)
             if bound <= floor:
                 break
-            place = _lowest(frontier)
+            place = _find_lowest(frontier)
             value = self.values[place]
             closed |= 1 << place
             frontier &= ~closed
             beyond = (frontier | self.links[place]) & ~closed
-            floor = max(floor, value + self._most(closed, beyond, left - 1, floor - value, enough - value))
+            floor = max(floor, value + self._find_most(closed, beyond, left - 1, floor - value, enough - value))
             if value >= best:
                 break
         return floor
 
-    def _bound(self, closed: int, frontier: int, left: int) -> tuple[int, int]:
+    def _compute_bound(self, closed: int, frontier: int, left: int) -> tuple[int, int]:
         """Return a score that up to `left` nodes cannot beat, and the value of the best node that they can include."""
         layer, chain, bound, best = frontier, 0, 0, 0
         seen, others = closed | frontier, 0
         for depth in range(1, left + 1):
             if not layer:
                 break
-            first = _lowest(layer)
+            first = _find_lowest(layer)
             chain, best = chain + self.values[first], max(best, self.values[first])
             others |= layer & (layer - 1)  # all but the first
-            bound = max(bound, chain + self._first(others, left - depth))
-            layer = self._beyond(layer) & ~seen
+            bound = max(bound, chain + self._sum_best(others, left - depth))
+            layer = self._collect_beyond(layer) & ~seen
             seen |= layer
         return bound, best
 
-    def _first(self, some: int, size: int) -> int:
+    def _sum_best(self, some: int, size: int) -> int:
         """Return the summed value of the `size` best of a set."""
         total = 0
-        for _, place in zip(range(size), _places(some), strict=False):
+        for _, place in zip(range(size), _list_places(some), strict=False):
             total += self.values[place]
         return total
 
-    def _beyond(self, some: int) -> int:
+    def _collect_beyond(self, some: int) -> int:
         """Return everything that a set links to."""
         found = 0
-        for place in _places(some):
+        for place in _list_places(some):
             found |= self.links[place]
         return found
 
@@ -148,7 +150,7 @@ class _Search:
             )
 
 
-def _within(graph: KnownGraph, seeds: Sequence[int], budget: int) -> list[int]:
+def _list_within(graph: KnownGraph, seeds: Sequence[int], budget: int) -> list[int]:
     """Return the nodes, other than the seeds, that lie within `budget` links of them."""
     if not len(seeds) or not all(0 <= seed < graph.size for seed in seeds):
         raise SettingsError(f"a crawl needs seeds, each a node of the graph: 0 to {graph.size - 1}.")
@@ -167,7 +169,7 @@ def _within(graph: KnownGraph, seeds: Sequence[int], budget: int) -> list[int]:
     return list(known)[start:]
 
 
-def _links(graph: KnownGraph, node: int, bit: dict[int, int]) -> int:
+def _collect_links(graph: KnownGraph, node: int, bit: dict[int, int]) -> int:
     """Return the set of nodes that a node links to."""
     found = 0
     for target in graph.list_links(node)[0].tolist():
@@ -175,13 +177,13 @@ def _links(graph: KnownGraph, node: int, bit: dict[int, int]) -> int:
     return found
 
 
-def _lowest(some: int) -> int:
+def _find_lowest(some: int) -> int:
     """Return the first place of a set, its best node."""
     return (some & -some).bit_length() - 1
 
 
-def _places(some: int) -> Iterator[int]:
+def _list_places(some: int) -> Iterator[int]:
     """Yield the places of a set, the best first."""
     while some:
-        yield _lowest(some)
+        yield _find_lowest(some)
         some &= some - 1
