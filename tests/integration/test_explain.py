@@ -187,8 +187,8 @@ def test_the_mentioners_of_an_account_are_told_with_what_their_other_mentions_we
             "x",
             [
                 (
-                    "3 of the 5 accounts that mention it are relevant; of their other mentions of accounts that were read, "
-                    "60 % (24 of 40) went to relevant ones"
+                    "3 of the 5 accounts that mention it are relevant; of their other mentions of accounts that were "
+                    "read, 60 % (24 of 40) went to relevant ones"
                 )
             ],
         ),

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from socialcrawl.crawls.collect.estimators.base import FetchedNodes
 from socialcrawl.crawls.collect.page_queue import PageQueue
 from socialcrawl.crawls.collect.shadow_estimators import EstimatorGroup
 from socialcrawl.crawls.collect.slice_queue import SliceQueue
@@ -106,7 +107,7 @@ class BulkFold:
         self.relevance = float(np.add.accumulate(np.concatenate([[self.relevance], value[step]]))[-1])
         taught = (step & fetched)[fetched]
         x = np.empty((0, len(COLUMNS))) if columns.x is None else columns.x[some][step & fetched]
-        self.company.learn_all(self.graph, rows[fetched], value[fetched], x, taught)
+        self.company.learn_all(self.graph, FetchedNodes(rows[fetched], value[fetched], x, taught))
 
     def _rest(self, columns: Columns, ends: Rows, begin: int, rows: Rows) -> None:
         """Let the nodes that failed for a while rest, and offer them again, as of a stretch whose nodes are in `rows`.

@@ -6,10 +6,7 @@ would have learned had it steered the same picks. Nothing that they think change
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
-from socialcrawl.crawls.collect.estimators.base import Estimator, Floats
+from socialcrawl.crawls.collect.estimators.base import Estimator, FetchedNodes, Floats, teach_history
 from socialcrawl.graph.graph import CrawlGraph, Rows
 
 Thoughts = tuple[tuple[str, float], ...]
@@ -53,10 +50,10 @@ class EstimatorGroup:
         for one in self.learners:
             one.learn(x, y)
 
-    def learn_all(self, graph: CrawlGraph, rows: Rows, values: Floats, x: Floats, taught: NDArray[np.bool_]) -> None:
-        """Tell all of many nodes that were fetched; see `Estimator.learn_all`."""
+    def learn_all(self, graph: CrawlGraph, nodes: FetchedNodes) -> None:
+        """Tell all of many nodes that were fetched; see `teach_history`."""
         for one in self.all:
-            one.learn_all(graph, rows, values, x, taught)
+            teach_history(one, graph, nodes)
 
     def score_shadows(self, graph: CrawlGraph, rows: Rows, n: int) -> Sequence[Thoughts]:
         """Return what those who look on think of each of the picked `rows` after `n` steps."""

@@ -22,9 +22,8 @@ from collections.abc import Sequence
 from math import ceil, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
-from socialcrawl.crawls.collect.estimators.base import Estimator, Floats, ScoreTerms
+from socialcrawl.crawls.collect.estimators.base import Estimator, FetchedNodes, Floats, ScoreTerms
 from socialcrawl.crawls.collect.estimators.bulk_records import BulkRecords
 from socialcrawl.crawls.collect.estimators.records import DOUBT, KINDS
 from socialcrawl.graph.graph import COLUMNS, CrawlGraph, Rows
@@ -93,15 +92,15 @@ class Adaptive(Estimator):
             self._learn_rows(features[:, i : i + 1], y[i : i + 1])
             self._go_on(records.total / max(1, records.fetched), records.sums, records.counts)
 
-    def learn_all(self, graph: CrawlGraph, rows: Rows, values: Floats, x: Floats, taught: NDArray[np.bool_]) -> None:
-        """See `Estimator.learn_all`."""
+    def learn_all(self, graph: CrawlGraph, nodes: FetchedNodes) -> None:
+        """Take in a history at once; see `teach_history`."""
         base = self.records.fetched
-        past = self.records.note_all(graph, rows, values)
-        at, columns, begin = np.flatnonzero(taught), x.T[COLUMNS_USED], 0
+        past = self.records.note_all(graph, nodes.rows, nodes.values)
+        at, columns, begin = np.flatnonzero(nodes.taught), nodes.x.T[COLUMNS_USED], 0
         while begin < len(at):
             some = slice(begin, begin + max(1, min(self._refit_at, self._renew_at) - self.rows))
             own = past.average(at[some], self.means)
-            self._learn_rows(make_features(columns[:, some], *own), values[at[some]])
+            self._learn_rows(make_features(columns[:, some], *own), nodes.values[at[some]])
             begin = some.stop
             if begin <= len(at):
                 last = int(at[begin - 1])

@@ -116,17 +116,35 @@ class Estimator(Protocol):
         """
         return
 
-    def learn_all(self, graph: CrawlGraph, rows: Rows, values: Floats, x: Floats, taught: NDArray[np.bool_]) -> None:
-        """Take in nodes that were fetched one after the other: as `note_fetched` and `learn` in turn, bit for bit.
 
-        Only where it is not sequential. What is here serves estimators that have no `note_fetched`.
+class FetchedNodes(NamedTuple):
+    """Nodes that were fetched one after the other.
 
-        Args:
-            graph: with all of them.
-            rows: of the nodes, shape (m,).
-            values: of the nodes, shape (m,).
-            x: features as picked of those that teach, in order.
-            taught: which of them teach, shape (m,).
-        """
-        if self.learns() and len(x):
-            self.learn(x, values[taught])
+    Attributes:
+        rows: shape (m,).
+        values: shape (m,).
+        x: features as picked of those that teach, in order, shape (n, len(COLUMNS)).
+        taught: which of them teach, shape (m,).
+    """
+
+    rows: Rows
+    values: Floats
+    x: Floats
+    taught: NDArray[np.bool_]
+
+
+def teach_history(one: Estimator, graph: CrawlGraph, nodes: FetchedNodes) -> None:
+    """Tell an estimator of nodes as `note_fetched` and `learn` in turn would; it is the same, bit for bit.
+
+    An estimator that is sequential is not told so. One that has `note_fetched` and is not has a method `learn_all`.
+
+    Args:
+        one: the estimator.
+        graph: with all of the nodes.
+        nodes: what was fetched.
+    """
+    learn_all = getattr(one, "learn_all", None)
+    if learn_all is not None:
+        learn_all(graph, nodes)
+    elif one.learns() and len(nodes.x):
+        one.learn(nodes.x, nodes.values[nodes.taught])

@@ -1,9 +1,6 @@
 """The hybrid estimator of Gouriten et al., section 6.3: a neighbourhood first, then the linear one."""
 
-import numpy as np
-from numpy.typing import NDArray
-
-from socialcrawl.crawls.collect.estimators.base import Estimator, Floats, ScoreTerms
+from socialcrawl.crawls.collect.estimators.base import Estimator, FetchedNodes, Floats, ScoreTerms, teach_history
 from socialcrawl.graph.graph import CrawlGraph, Rows
 
 
@@ -40,10 +37,10 @@ class Hybrid(Estimator):
         self.start.learn(x, y)
         self.then.learn(x, y)
 
-    def learn_all(self, graph: CrawlGraph, rows: Rows, values: Floats, x: Floats, taught: NDArray[np.bool_]) -> None:
-        """Teach both."""
-        self.start.learn_all(graph, rows, values, x, taught)
-        self.then.learn_all(graph, rows, values, x, taught)
+    def learn_all(self, graph: CrawlGraph, nodes: FetchedNodes) -> None:
+        """Teach both a history; see `teach_history`."""
+        teach_history(self.start, graph, nodes)
+        teach_history(self.then, graph, nodes)
 
     def _choose_estimator(self, n: int) -> Estimator:
         return self.start if n < self.switch_after else self.then

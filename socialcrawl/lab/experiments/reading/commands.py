@@ -20,9 +20,7 @@ Reads = Annotated[
 ]
 Estimators = Annotated[
     list[str] | None,
-    typer.Option(
-        "--estimator", help="Which accounts come first. Repeatable. Default: adaptive.", **offer_estimators()
-    ),
+    typer.Option("--estimator", help="Which accounts come first. Repeatable. Default: adaptive.", **offer_estimators()),
 ]
 Budgets = Annotated[
     list[float] | None,

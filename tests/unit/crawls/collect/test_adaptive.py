@@ -23,6 +23,7 @@ from socialcrawl.crawls.collect.estimators.adaptive import (
     solve_ridge,
     take_logarithm,
 )
+from socialcrawl.crawls.collect.estimators.base import FetchedNodes
 from socialcrawl.crawls.collect.estimators.records import DOUBT, GROWN, KINDS
 from socialcrawl.engine.model import Node
 from socialcrawl.graph.graph import CrawlGraph
@@ -194,7 +195,7 @@ def test_a_history_taken_in_at_once_is_the_same_bit_for_bit_as_node_by_node(seed
     bounds = sorted({0, len(nodes), *(cut % len(nodes) for cut in cuts)})
     for some in (slice(*pair) for pair in pairwise(bounds)):
         columns = np.array(x[some])[taught[some]]
-        at_once.learn_all(graph, rows[some], graph.value(rows[some]), columns, taught[some])
+        at_once.learn_all(graph, FetchedNodes(rows[some], graph.value(rows[some]), columns, taught[some]))
     assert at_once.weights == one_by_one.weights
     assert at_once.means == one_by_one.means
     assert list_state(at_once.records) == list_state(one_by_one.records)

@@ -406,7 +406,9 @@ def ended(tmp_path_factory):
     database = tmp_path_factory.mktemp("control") / "a.db"
     with serve_in_thread(posts(), limit=100_000) as mock:
         settings = campaign_of(
-            mock.url, database, crawl={"estimator": "nh-ne-sum", "steps": 90, "control": 0.5, "refresh_rate": 3}
+            mock.url,
+            database,
+            crawl={"estimator": "nh-ne-sum", "steps": 90, "control": 0.5, "refresh_rate": 3, "shadows": []},
         )
         yield database, settings, run_campaign(settings, Console(file=io.StringIO()), quiet=True)
 
