@@ -23,7 +23,7 @@ from socialcrawl.storage.database.connection import connect
 TITLE = "Restart on SQLite: 1,000,000 users, 10,000,000 links, 1,000,000 requests; whole process, cold database"
 USERS, LINKS, NODES = sized(1_000_000, 1_000), sized(10_000_000, 10_000), sized(3_000_000, 3_000)
 SEEDS = 50
-ESTIMATORS = ("nh-ne-sum", "hybrid-sum")
+TARGETS = {"nh-ne-sum": "under 15 s", "hybrid-sum": "under 15 s", "adaptive": "under 20 s"}
 PIECE, BEGIN = 20_000, 1_700_000_000.0
 REQUEST = (
     "id, n, part, endpoint, params, credential, items, most, sent_at, arrived_at, kind, status, posts, cost, cursor, "
@@ -60,14 +60,14 @@ def measure() -> list[Figure]:
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "restart.db"
         links = generate(path)
-        for estimator in ESTIMATORS:
+        for estimator, target in TARGETS.items():
             _cool(path)
             begin = time.perf_counter()
             command = [sys.executable, "-c", SCRIPT, str(path), estimator]
             done = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
             seconds = time.perf_counter() - begin
             assert (done["n"], done["requests"]) == (USERS, USERS), done
-            figures.append(Figure(f"{estimator}: ready, the next node chosen", f"{seconds:.1f} s", "under 15 s"))
+            figures.append(Figure(f"{estimator}: ready, the next node chosen", f"{seconds:.1f} s", target))
             figures.append(Figure(f"{estimator}: peak memory", f"{done['peak'] / 1024:.2f} GB", "under 1.5 GB"))
         known = (
             f"{links / 1e6:.1f} M links, {done['known'] / 1e6:.1f} M accounts, {done['left'] / 1e6:.1f} M of them open"

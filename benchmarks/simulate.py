@@ -18,7 +18,7 @@ TITLE = "Replayed crawls: 17 M nodes, 93 M links, 50 seeds, 100,000 steps at r =
 USERS, LINKS = sized(17_000_000, 5_000), sized(93_000_000, 30_000)
 BUDGET, SEEDS = sized(100_000, 50), sized(50, 5)
 WORLDS = {"happy": "many positive nodes", "jazz": "the positive frontier runs out, millions tie at 0"}
-TARGETS = {"nh-ne-sum": "under 15 s", "hybrid-sum": "under 40 s"}
+TARGETS = {"nh-ne-sum": "under 15 s", "hybrid-sum": "under 40 s", "adaptive": "under 120 s"}
 
 
 def measure() -> list[Figure]:
