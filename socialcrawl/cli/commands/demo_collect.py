@@ -51,6 +51,7 @@ class CollectDemo(KindDemo):
                 "switch_after": self._choose_switch_after(),
                 "refresh_rate": wanted.refresh_rate,
                 "control": wanted.control,
+                "shadows": [],  # what others would have found is simulated
             }
             | ({} if wanted.steps is None else {"steps": wanted.steps}),
         } | ({} if wanted.max_money is None else {"budget": {"max_money": wanted.max_money}})
