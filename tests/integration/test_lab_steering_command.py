@@ -1,6 +1,7 @@
 """`socialcrawl lab steering` from end to end: the numbers of its files, what is replayed again, and what is refused."""
 
 import json
+import shlex
 
 import numpy as np
 import pyarrow.csv
@@ -98,6 +99,11 @@ def test_the_command_compares_estimators_also_ones_own_and_its_files_have_the_nu
     for name in NAMES:
         assert [line for line in made.stdout.splitlines() if line.split()[0] == name]
     assert "Fewer than 5 graphs" in made.stdout
+    _, *command = shlex.split(found["command"])
+    again = socialcrawl(*command, "--out", "again", folder=folder)
+    assert again.returncode == 0, again.stderr
+    repeated = json.loads((folder / "again/leaderboard.json").read_text("utf-8"))
+    assert {**repeated, "made": ""} == {**found, "made": ""}
 
 
 def test_a_stopped_comparison_goes_on_and_replays_nothing_twice(folder, capsys):

@@ -1,7 +1,9 @@
 """The leaderboard as values: what its page, its tables and the terminal show."""
 
+import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 
 import numpy as np
 
@@ -9,6 +11,7 @@ from socialcrawl.lab.experiments.runner import Row
 from socialcrawl.lab.experiments.steering.standings import ENOUGH, Entrants, Ratio, Standing
 from socialcrawl.text.wording import pluralize
 
+LIBRARIES = ("numpy", "scipy", "scikit-learn")
 NAMED = 6  # references that a sentence names
 
 
@@ -26,6 +29,7 @@ class Leaderboard:
         seed: of the draws.
         sets: the sets of seeds on each graph.
         switch_after: the steps after which hybrids turn to their linear estimator.
+        command: that makes it again.
         late: the graphs on which a hybrid never learned, by its name, as crawls end before it switches.
         at: when it was made, ISO 8601.
     """
@@ -37,8 +41,14 @@ class Leaderboard:
     seed: int
     sets: int
     switch_after: int
+    command: str
     late: Mapping[str, Sequence[str]]
     at: str
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The versions of Python and of the libraries that compute."""
+        return {"python": platform.python_version()} | {name: version(name) for name in LIBRARIES}
 
     @property
     def size(self) -> str:

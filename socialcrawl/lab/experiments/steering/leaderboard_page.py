@@ -215,12 +215,11 @@ def _list_limits(board: Leaderboard) -> ET.Element:
 def _make_sources(board: Leaderboard) -> Iterator[ET.Element]:
     yield make_element(
         "p",
-        f"socialcrawl {__version__}, --seed {board.seed}, --seed-sets {board.sets}, ",
-        f"--switch-after {board.switch_after}, --baseline ",
-        quote_text(board.entrants.baseline),
-        ". The same graphs, code and options give the same numbers. leaderboard.json and leaderboard.csv beside this "
-        "page have all numbers, leaderboard-graphs.csv those of each graph, leaderboard.parquet those of each crawl.",
+        f"With socialcrawl {__version__} and {', '.join(f'{name} {known}' for name, known in board.versions.items())}, "
+        "the same graphs give the same numbers. leaderboard.json and leaderboard.csv beside this page have all "
+        "numbers, leaderboard-graphs.csv those of each graph, leaderboard.parquet those of each crawl.",
     )
+    yield make_element("pre", make_element("code", quote_text(board.command)))
     rows: list[list[Child]] = [
         [quote_text(one["graph"]), make_element("code", one["sha256"][:16])] for one in board.graphs
     ]

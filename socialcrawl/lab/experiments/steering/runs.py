@@ -1,6 +1,7 @@
 """What `socialcrawl lab steering` does: replays of all estimators on all graphs, and the files of the leaderboard."""
 
 import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -15,7 +16,7 @@ from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.lab.experiments.gouriten.replays import count_reachable
-from socialcrawl.lab.experiments.runner import CRAWLS, ExperimentRun, Row, require_different_names, show_progress
+from socialcrawl.lab.experiments.runner import CRAWLS, ExperimentRun, Row, show_progress
 from socialcrawl.lab.experiments.steering.board import Leaderboard, format_board, list_graph_rows, list_standings
 from socialcrawl.lab.experiments.steering.leaderboard_page import draw_page
 from socialcrawl.lab.experiments.steering.standings import (
@@ -73,7 +74,14 @@ class SteeringOptions:
             raise SettingsError(
                 "There is nothing to crawl: give graphs with --graph, or a folder of them with --graphs."
             )
-        require_different_names([path.stem for path in self.graphs], "graphs")
+        places, names = [path.absolute() for path in self.graphs], [path.stem for path in self.graphs]
+        for path, place in zip(self.graphs, places, strict=True):
+            if places.count(place) > 1:
+                raise SettingsError(f"{path} is given twice; give it once, as it would count twice.")
+            if names.count(path.stem) > 1:
+                raise SettingsError(
+                    f"Two graphs are called {path.stem}, and tables tell them apart by name; rename one."
+                )
         for name in self.names:
             check_estimator(name)
 
@@ -83,6 +91,15 @@ class SteeringOptions:
         every = [name for name in NAMES if name not in TOO_SLOW]
         given = [one for name in self.estimators for one in (every if name == ALL else [name])]
         return list(dict.fromkeys([*given, self.baseline]))
+
+    def format_command(self, run: ExperimentRun) -> str:
+        """Return the command that makes the same leaderboard."""
+        options: list[tuple[str, object]] = [("--graph", path) for path in self.graphs]
+        options += [("--estimator", name) for name in self.names]
+        options += [("--baseline", self.baseline), ("--seed", run.seed), ("--seed-sets", run.repeats)]
+        given = ("--seed-size", self.seed_size), ("--steps", self.steps), ("--switch-after", self.switch_after)
+        options += [(name, value) for name, value in given if value is not None]
+        return shlex.join(["socialcrawl", "lab", "steering", *(str(word) for pair in options for word in pair)])
 
     @property
     def references(self) -> list[str]:
@@ -146,6 +163,7 @@ def compare_estimators(asked: SteeringOptions, run: ExperimentRun) -> None:
         run.seed,
         run.repeats,
         asked.switch_after,
+        asked.format_command(run),
         _list_late(facts, jobs),
         format_time(SystemClock().now()),
     )
@@ -161,9 +179,10 @@ def _plan(path: Path, asked: SteeringOptions, run: ExperimentRun) -> tuple[Row, 
     positive = int((graph.beta > 0).sum())
     size = min(SEEDS, positive // GIVEN_AWAY) if asked.seed_size is None else asked.seed_size
     if size < 1:
+        remedy = ", or --seed-size" if positive else ", or see whether the topic was misspelled when this was made"
         raise SettingsError(
             f"{path} has {positive:,} nodes with a value above 0, too few to begin at some and look for the others; "
-            f"give a graph with at least {GIVEN_AWAY}, or --seed-size."
+            f"give a graph with at least {GIVEN_AWAY}{remedy}."
         )
     try:
         sets = draw_seed_sets(graph, run.repeats, size, run.seed)
@@ -262,6 +281,8 @@ def _write_files(board: Leaderboard, rows: Sequence[Row], run: ExperimentRun) ->
         "seed": board.seed,
         "seed_sets": board.sets,
         "switch_after": board.switch_after,
+        "command": board.command,
+        "versions": board.versions,
         "first_steps": FIRST,
         "baseline": board.entrants.baseline,
         "references": list(board.entrants.references),

@@ -180,7 +180,18 @@ def board(values, names, references, late=None):
         for name in names
     ]
     standings = {measure: make_standings(given, np.array(values, float)) for measure in ("area", "end", "first")}
-    return Leaderboard(given, standings, facts, about, 1, 3, 1000, late or {}, "2026-01-02T03:04:05.000000Z")
+    return Leaderboard(
+        given,
+        standings,
+        facts,
+        about,
+        1,
+        3,
+        1000,
+        "socialcrawl lab steering",
+        late or {},
+        "2026-01-02T03:04:05.000000Z",
+    )
 
 
 OWN = "socialcrawl.crawls.collect.estimators.baseline:BreadthFirst"  # a class that is there, named by its path
@@ -252,7 +263,8 @@ def test_all_stands_for_adaptive_and_those_of_the_paper_and_the_baseline_is_alwa
 def test_what_cannot_be_compared_is_refused(tmp_path):
     for given, why in (
         (([],), "give graphs with --graph, or a folder"),
-        (([tmp_path / "a/G.npz", tmp_path / "b/G.npz"],), "two graphs are called G"),
+        (([tmp_path / "a/G.npz", tmp_path / "b/G.npz"],), "Two graphs are called G"),
+        (([tmp_path / "a/G.npz", tmp_path / "a/G.npz"],), "is given twice; give it once"),
         (([tmp_path / "G"], ["nh-ne-sun"]), "Did you mean 'nh-ne-sum'"),
         (([tmp_path / "G"], ["bfs"], "hybrid"), "Unknown estimator 'hybrid'"),
     ):
