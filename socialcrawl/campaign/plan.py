@@ -11,8 +11,9 @@ from socialcrawl.campaign.keywords import find_questionable
 from socialcrawl.campaign.policies import check_endpoint, load_policy, load_policy_file
 from socialcrawl.campaign.schedule import Schedule
 from socialcrawl.campaign.sections.access import AUTO, MATCH, READING_KEYS, SEARCH, TIMELINE, SourceSection
-from socialcrawl.campaign.settings import Settings
+from socialcrawl.campaign.settings import CrawlSection, Settings
 from socialcrawl.crawls.base import CrawlKind
+from socialcrawl.crawls.facts import list_foreign_keys
 from socialcrawl.crawls.registry import kind_of
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import MILLS_PER_DOLLAR
@@ -351,12 +352,22 @@ def _keep_begun(settings: Settings) -> Settings:
 
     This is about the keys of KEPT. Where the database cannot be asked, a run says so.
     """
-    crawl = settings.crawl
-    silent = [key for key in KEPT if key not in crawl.model_fields_set]
-    if silent and (held := _read_begun(settings)):
-        crawl = crawl.model_copy(update={key: held[key] for key in silent if key in held})
-    others = [name for name in crawl.shadows if name != crawl.estimator]
-    return settings.model_copy(update={"crawl": crawl.model_copy(update={"shadows": others})})
+    said = settings.crawl.model_fields_set
+    silent = [key for key in KEPT if key not in said]
+    held = _read_begun(settings) if silent else {}
+    values = dict(settings.crawl) | {key: held[key] for key in silent if key in held}
+    if "shadows" in list_foreign_keys(settings.kind):
+        values["shadows"] = held.get("shadows", [])
+    elif "shadows" not in said:
+        values["shadows"] = [name for name in values["shadows"] if name != values["estimator"]]
+    crawl = CrawlSection.model_construct(said, **values)  # what the file does not say is still not said
+    if crawl.follow and not crawl.shadows:
+        raise SettingsError("follow = true under [crawl] follows a shadow, and this campaign has none: name shadows.")
+    try:
+        crawl.require_others()
+    except ValueError as error:
+        raise SettingsError(f"[crawl] {error}.") from error
+    return settings.model_copy(update={"crawl": crawl})
 
 
 def _read_begun(settings: Settings) -> dict[str, Any]:

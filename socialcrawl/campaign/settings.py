@@ -76,6 +76,10 @@ def _check_kind(name: str) -> str:
         raise ValueError(str(error)) from error
 
 
+FORMER: dict[str, object] = {"estimator": "hybrid-sum", "shadows": []}
+"""Defaults of keys under [crawl] that were others once, and that campaigns of every kind have stored."""
+
+
 class Settings(Section):
     """A campaign."""
 
@@ -155,7 +159,8 @@ class Settings(Section):
     def _lacks_keys_of(self, other: KindFacts) -> None:
         foreign = list_foreign_keys(self.kind)
         wrong = [key for key in other.crawl if key in self.crawl.model_fields_set and key in foreign]
-        if wrong and any(getattr(self.crawl, key) != getattr(CrawlSection(), key) for key in wrong):
+        usual = {key: (getattr(CrawlSection(), key), FORMER.get(key)) for key in wrong}
+        if any(getattr(self.crawl, key) not in values for key, values in usual.items()):
             raise ValueError(
                 f'{wrong[0]} under [crawl] belongs to kind = "{other.name}": remove it; the accounts to read are '
                 f"set under [{self.kind}]"

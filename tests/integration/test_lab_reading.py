@@ -78,10 +78,10 @@ def test_one_budget_that_pays_for_nothing_is_a_row_of_noughts_and_a_picture(tmp_
     made = socialcrawl("lab", "reading", *given, "--jobs", 1, folder=tmp_path)
     assert made.returncode == 0, made.stderr
     assert [line.split() for line in made.stdout.splitlines()[2:6]] == [
-        ["timeline", "hybrid-sum", "0"],
-        ["match", "hybrid-sum", "0"],
-        ["search", "hybrid-sum", "0"],
-        ["auto", "hybrid-sum", "0"],
+        ["timeline", "adaptive", "0"],
+        ["match", "adaptive", "0"],
+        ["search", "adaptive", "0"],
+        ["auto", "adaptive", "0"],
     ]
     assert (tmp_path / "reading" / "reading.png").stat().st_size > 5_000
 

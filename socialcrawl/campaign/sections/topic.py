@@ -171,9 +171,10 @@ class CrawlSection(Section):
     @field_validator("shadows")
     @classmethod
     def _check_shadows(cls, names: list[str], info: ValidationInfo) -> list[str]:
+        if names == list(SHADOWS):  # as a campaign stores it that names none
+            return [name for name in names if name != info.data.get("estimator")]
         for place, name in enumerate(names):
-            if check(name) == info.data.get("estimator"):
-                raise ValueError(f"{name!r} is the estimator itself: a shadow is another one")
+            check(name)
             if name in names[:place]:
                 raise ValueError(f"{name!r} is named twice: once is enough")
         return names
@@ -185,6 +186,21 @@ class CrawlSection(Section):
         if self.strategy_options and self.strategy in STRATEGIES:
             raise ValueError(f"the strategy {self.strategy!r} takes no strategy_options: remove them")
         return self
+
+    @model_validator(mode="after")
+    def _check_itself(self) -> Self:
+        if "estimator" in self.model_fields_set and "shadows" in self.model_fields_set:
+            self.require_others()
+        return self
+
+    def require_others(self) -> None:
+        """Check that the estimator is no shadow of its own.
+
+        Raises:
+            ValueError: it is.
+        """
+        if self.estimator in self.shadows:
+            raise ValueError(f"shadows: {self.estimator!r} is the estimator itself: a shadow is another one")
 
     @model_validator(mode="after")
     def _check_follow(self) -> Self:

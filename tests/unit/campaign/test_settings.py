@@ -178,7 +178,7 @@ WRONG = [
     (("topic", "until"), ["soon", 1.5, {}, date(1, 1, 1).isoformat() + "x"]),
     (("accounts", "exclude"), ["ann", [5], ["a b"], [""], ["naïve"]]),
     (("crawl", "refresh_rate"), ["Auto", "5", None, 2**63, [], -1, float("nan")]),
-    (("crawl", "shadows"), ["bfs", ["nope"], [5], ["bfs", "bfs"], ["adaptive"]]),
+    (("crawl", "shadows"), ["bfs", ["nope"], [5], ["bfs", "bfs"]]),
     (("schedule", "cron"), ["", "0 3 * *", "61 * * * *", 5, "0 0 30 2 *"]),
     (("schedule", "every"), ["", "6", "often", 6, "0h", "400d"]),
     (("schedule", "between"), ["22", "22:00-22:00", "25:00-06:00", 5]),
@@ -492,6 +492,20 @@ def test_shadows_are_estimators_of_their_own():
     assert make_shadows(check_settings(LEAST | {"crawl": {"shadows": []}}, FILE)) == {}
     with pytest.raises(SettingsError):
         make_shadows(check_settings(LEAST | {"crawl": {"shadows": ["sklearn.linear_model.Nothing"]}}, FILE))
+
+
+@pytest.mark.parametrize("crawl", [{"shadows": ["adaptive"]}, {"estimator": "bfs", "shadows": ["lnh-sum", "bfs"]}])
+def test_who_steers_is_no_shadow_too(crawl):
+    with pytest.raises(SettingsError, match="is the estimator itself: a shadow is another one"):
+        make_plan(check_settings(LEAST | {"crawl": crawl}, FILE))
+
+
+def test_kinds_that_do_not_collect_have_no_shadows():
+    track = LEAST | {"kind": "track"}
+    assert make_plan(check_settings(track, FILE)).settings.crawl.shadows == []
+    stored = check_settings(track, FILE).model_dump(mode="json")["crawl"]
+    for crawl in ({"estimator": "hybrid-sum", "shadows": []}, {"estimator": "adaptive"}):  # as it is, and was, stored
+        check_settings(track | {"crawl": stored | crawl}, FILE)
 
 
 def test_the_schedule_of_a_file_is_that_of_the_plan():

@@ -94,6 +94,8 @@ class Adaptive(Estimator):
 
     def learn_all(self, graph: CrawlGraph, nodes: FetchedNodes) -> None:
         """Take in a history at once; see `teach_history`."""
+        if not len(nodes.rows):
+            return
         base = self.records.fetched
         past = self.records.note_all(graph, nodes.rows, nodes.values)
         at, columns, begin = np.flatnonzero(nodes.taught), nodes.x.T[COLUMNS_USED], 0

@@ -95,12 +95,15 @@ class Records:
         """Let the records of a node begin with these targets, or begin anew."""
         records = range(KINDS * number, KINDS * number + KINDS)
         had = [self._targets[record] for record in records]
-        for kind, (record, targets) in enumerate(zip(records, by_kind, strict=True)):
+        for kind, (record, found) in enumerate(zip(records, by_kind, strict=True)):
+            targets = found
             if is_new:
                 self._connect(record, targets)
             else:
-                self._connect(record, targets[~np.isin(targets, np.concatenate(had))])
-                self._move(record, targets[np.isin(targets, had[1 - kind])])
+                self._connect(record, found[~np.isin(found, np.concatenate(had))])
+                self._move(record, found[np.isin(found, had[1 - kind])])
+                gone = ~np.isin(had[kind], np.concatenate(by_kind))  # links that it had stay
+                targets = np.concatenate([found, had[kind][gone]])
             self._targets[record] = targets
             fetched = self._number[targets]
             values = self._value[fetched[fetched >= 0]]

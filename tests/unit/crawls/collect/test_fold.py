@@ -24,7 +24,7 @@ from socialcrawl.storage.queries import history as stored
 from socialcrawl.storage.queries import linked
 
 NAMES = (
-    "bfs", "nh-ne-sum", "nh-e-max", "nh-n-avg", "lnh-sum", "hybrid-sum", "lnh-wide", "opic", "random",
+    "bfs", "nh-ne-sum", "nh-e-max", "nh-n-avg", "lnh-sum", "hybrid-sum", "lnh-wide", "opic", "random", "adaptive",
 )  # fmt: skip
 NODES = 14
 ACTS = ("expand", "expand", "expand", "expand", "import", "captured", "seed", "resolve", "search")
@@ -106,7 +106,7 @@ def mind(by, estimator):
     moments = getattr(learner, "moments", None)
     sums = (moments.rows, moments.first, moments.second) if moments else None
     cash = bits(estimator.accounts.get_cash(np.arange(by.graph.size))) if hasattr(estimator, "accounts") else None
-    return scores, sums, cash
+    return scores, sums, cash, *(getattr(estimator, name, None) for name in ("weights", "means", "rows"))
 
 
 def following(by, picks=20):
@@ -155,7 +155,7 @@ def test_a_history_folded_at_once_is_the_one_absorbed_pick_by_pick(name, made, c
     assert state(folded) == state(lived)
 
 
-COMPANY = (("bfs", "nh-n-max"), ("lnh-sum",), ("hybrid-max", "nh-ne-sum", "lnh-wide"), ("opic-n", "lnh-avg"))
+COMPANY = (("bfs", "nh-n-max"), ("adaptive", "lnh-sum"), ("lnh-sum",), ("hybrid-max", "nh-ne-sum", "lnh-wide"), ("opic-n", "lnh-avg"))
 
 
 @pytest.mark.parametrize("name", ["bfs", "nh-ne-sum", "hybrid-sum", "opic"])
