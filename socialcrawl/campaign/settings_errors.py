@@ -18,6 +18,9 @@ INSIDE = re.compile(r"\[|function-")  # parts of a place that pydantic adds wher
 NUMBERS = {"float_type": "20.0", "float_parsing": "20.0", "int_type": "300", "int_parsing": "300"}
 # Settings into which a token or a secret address may be pasted: they are never shown.
 SECRETS = {"source": ("token_env", "tokens", "base_url"), "notify": ("webhook_env", "apprise_env", "command")}
+PATTERN_ADVICE: dict[str, str] = {
+    "^[0-9a-f]{32}$": "write the checksum as 32 digits 0-9 and a-f, or leave it out: a run stores it",
+}
 ADVICE = {
     "greater_than": "write a number above {gt:,}",
     "greater_than_equal": "write a number, {ge:,} or more",
@@ -140,6 +143,7 @@ def _explain_problem(
         key: int(n) if isinstance(n, float) and n.is_integer() else n for key, n in problem.get("ctx", {}).items()
     }
     message = ADVICE[kind].format(**bounds) if kind in ADVICE else problem["msg"]
+    message = PATTERN_ADVICE.get(str(bounds.get("pattern")), message)
     if isinstance(given, str) and not hidden and kind in NUMBERS:
         example = re.search(r"\d+(?:[.,]\d+)?", given)
         number = example[0].replace(",", ".") if example else NUMBERS[kind]

@@ -85,12 +85,14 @@ class CheckResults:
         about: its kind, platform and cost.
         checks: what was checked.
         runs_added: whether an estimator or strategy that is not built in made decisions.
+        missing: of each file of the campaign that is missing or has changed, a sentence that says so.
     """
 
     campaign: str | None
     about: str
     checks: Sequence[Check]
     runs_added: bool = False
+    missing: Sequence[str] = ()
 
     @property
     def differing(self) -> int:

@@ -5,7 +5,8 @@ to follow from them, by the same code that computes them for a changed topic (`s
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import nan
 from typing import Any
 
 from socialcrawl.campaign.plan import make_topic, make_word_topic
@@ -86,12 +87,14 @@ class OutcomeCheck:
         matches: the occurrences of the topic in posts.
         outcomes: posts, occurrences and value of each pick.
         links: whom each pick linked to, with weights.
+        missing: of each file of the campaign that is missing or has changed, a sentence that says so.
     """
 
     def __init__(self, connection: Opened, story: CampaignRecord, lacking: MissingSources = NOTHING) -> None:
         self.connection, self.story, self._lacking = connection, story, lacking
         self._posts, self._facts = PostCheck(connection, story), find_platform_facts(story.begun.platform)
         self.matches, self.outcomes, self.links = Check("matches"), Check("outcomes"), Check("link weights")
+        self.missing: list[str] = []
         self._settings = story.stages[-1].settings
         self.place = "the first pick"  # where it is
         self._asked: dict[int, list[Any]] = {}  # the requests for each of the picks at hand
@@ -109,12 +112,18 @@ class OutcomeCheck:
         try:
             texts_are_here = self._lacking.texts is None
             topic = make_topic(self._settings) if texts_are_here else make_word_topic(self._settings)
+        except SettingsError as error:  # a model is missing or has changed: what it accepted is taken from the matches
+            self.missing.append(str(error))
+            self._lacking = replace(self._lacking, texts=str(error))
+            topic = make_word_topic(self._settings)
+        try:
             self._judges = self.story.kind.predicates(self._settings)
-        except SettingsError as error:  # a file of the campaign is not here
-            self.outcomes.leave(str(error))
-            return
+        except SettingsError as error:  # a file of labels is missing or has changed
+            self.missing.append(str(error))
+            self._judges, self._lacking = None, replace(self._lacking, names=str(error))
         if self._is_counted_otherwise(topic):
-            self.outcomes.leave(EARLIER_RULE)
+            for check, table in ((self.matches, "hit"), (self.outcomes, "outcome"), (self.links, "link")):
+                check.leave(EARLIER_RULE, count_rows(self.connection, (table,), self.story.begun.id))
             return
         self._topic = topic
         self._reread = PickReadings(self.connection, self.story.begun.id, topic.hits)
@@ -151,13 +160,11 @@ class OutcomeCheck:
     def _count(self, ids: Sequence[str]) -> dict[str, int]:
         """Return the occurrences in posts; note who wrote them, and why some may have had other texts."""
         found: dict[str, int] = {}
-        if self._lacking.texts is not None:
-            said = self._matching.find_counts(ids)
-            self._authors |= {key: author for key, _, author, *_ in self._reread.read_texts(ids)}
-            return {key: said.get(key, 0) for key in ids if key in self._authors}
+        said = None if self._lacking.texts is None else self._matching.find_counts(ids)
         editable = self._facts.edits_posts
         for key, again, author, *fields in self._reread.read_texts(ids):
-            found[key], self._authors[key] = self._topic.hits(*fields), author
+            found[key] = self._topic.hits(*fields) if said is None else said.get(key, 0)
+            self._authors[key] = author
             if CLEANED in fields[0]:
                 self._doubts[key] = UNNAMED
             elif again and editable:
@@ -248,8 +255,10 @@ class OutcomeCheck:
 
     def _compute_value(self, row: Any, hits: int, named: Mapping[int, Who]) -> tuple[float, str | None]:
         """Return the value of who was read, and why it may have been another."""
-        if row.act not in WALKS or self._judges is None:
+        if row.act not in WALKS:
             return compute_worth(hits), None
+        if self._judges is None:
+            return (compute_worth(hits), None) if self._lacking.names is None else (nan, self._lacking.names)
         whose, broad = self._judges
         who = named.get(row.node, NOBODY)
         by_name = any(one.patterns or one.expressions or one.labels for one in self._judges if one is not None)

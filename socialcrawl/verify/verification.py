@@ -68,7 +68,8 @@ def _verify_campaign(connection: Opened, name: str, watch: Watch) -> CheckResult
     requests, mills = sum_bills(connection, story.begun.id)
     cost = f"{requests:,} requests, {format_dollars(mills)} by the price table"
     about = f"{story.kind.facts.name}, {story.begun.platform}; {cost}"
-    return CheckResults(name, about, checks, any(stage.settings.crawl.runs_added for stage in story.stages))
+    added = any(stage.settings.crawl.runs_added for stage in story.stages)
+    return CheckResults(name, about, checks, added, outcomes.missing)
 
 
 def check_decisions(connection: Opened, story: CampaignRecord, watch: Watch = lambda *_: None) -> list[Check]:

@@ -12,7 +12,7 @@ from test_train import crawled, text_of, told
 from tiny_town import posts_of
 from x_crawls import rows
 
-from socialcrawl.cli.commands.label import LabelFile, LabelOptions, label
+from socialcrawl.cli.commands.label import ASKED, LabelFile, LabelOptions, label
 from socialcrawl.cli.databases import ChosenDatabase
 from socialcrawl.crawls.sample.labels import read_text_labels
 from socialcrawl.errors import SettingsError
@@ -77,6 +77,18 @@ def test_an_answer_is_taken_back_and_what_is_no_answer_is_asked_for_again(town, 
     assert next(iter(labels.rows.values()))[0] == first
 
 
+@pytest.mark.parametrize("said", ["ja", "1", "x", ""])
+def test_what_is_no_answer_is_told_and_the_post_is_shown_again(said, town, tmp_path):
+    done = socialcrawl("label", town, "--count", 2, folder=tmp_path, given=f"{said}\ny\n")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    asked = [place for place, line in enumerate(lines) if line.startswith("on topic? ")]
+    assert [lines[place].rstrip() for place in asked] == [ASKED.rstrip()] * 3, "each prompt ends its line"
+    assert lines[asked[0] + 1] == "Answer y, n, s, b or q."
+    assert lines[asked[0] - 1] == lines[asked[1] - 1] != lines[asked[2] - 1]
+    assert done.stdout.count("Answer y, n, s, b or q.") == 1
+
+
 def test_a_model_shows_the_posts_that_it_is_least_sure_of(town, tmp_path):
     model = write_tree(tmp_path / "tree.json", "dinner")
     sure, unsure = (["", 0.0, -1, -1, share, 1.0] for share in (0.0, 0.5625))
@@ -135,8 +147,10 @@ def test_a_pipe_answers_on_the_command_line(town, tmp_path):
         assert [row["on_topic"] for row in csv.DictReader(file)] == ["yes", "no"]
 
 
-def test_what_was_labelled_is_learned(town, tmp_path):
+def test_what_was_labelled_is_learned(town, tmp_path, monkeypatch):
     answer(tmp_path / "labels.csv", town, [say] * 40, count=40)
     code, shown = told("--out", tmp_path / "model.json", "--labels", tmp_path / "labels.csv")
     assert code == 0, shown
     assert "recall 1.00" in shown
+    monkeypatch.chdir(tmp_path)
+    assert "--out model2.json" in answer(tmp_path / "labels.csv", town, ["q"])[2], "train overwrites no model"

@@ -129,9 +129,21 @@ def test_a_model_that_is_gone_or_has_changed_is_told_and_nothing_is_changed(mock
     before = found(database)
     good = model.read_bytes()
     write_tree(model, OTHER)
-    (why,) = checks(database)["outcomes"].unproved
+    proved = checks(database)
+    model.write_bytes(good)
+    whole = checks(database)
+    write_tree(model, OTHER)
+    (why,) = proved["matches"].unproved
     assert f"The model {model} has changed" in why
+    assert (proved["matches"].proved, proved["matches"].unproved[why]) == (0, len(before["hit"]))
+    assert whole["matches"].proved == len(before["hit"]) > 20
+    for name in ("posts of the ledger", "mentions", "outcomes", "link weights"):
+        assert proved[name].proved == whole[name].proved > 0, f"{name}: checked by the stored matches"
     assert differences(database) == []
+    done = socialcrawl("verify", database)
+    assert done.returncode == 0, done.stderr
+    assert f"could not be checked ({len(before['hit'])} matches): The model {model} has changed" in done.stdout
+    assert json.loads(socialcrawl("verify", database, "--json").stdout)["verified"][0]["missing"] == [why]
     for data, said in ((b"{}", "is not a model"), (b"\xff" * 99, "is not a model"), (b"[1e999]", "is not a model")):
         model.write_bytes(data)
         with pytest.raises(SettingsError, match=f"{said}.*`socialcrawl train`"):
@@ -139,7 +151,7 @@ def test_a_model_that_is_gone_or_has_changed_is_told_and_nothing_is_changed(mock
     model.unlink()
     with pytest.raises(SettingsError, match=r"tree.json cannot be read .*: \[topic\] names it"):
         build(judged(mock.url, database, model), CampaignView())
-    (why,) = checks(database)["outcomes"].unproved
+    (why,) = checks(database)["matches"].unproved
     assert f"The model {model} cannot be read" in why
     model.write_bytes(good)
     assert checks(database)["outcomes"].proved > 30
@@ -170,7 +182,8 @@ def test_a_capture_stores_what_its_search_finds_and_counts_what_the_model_accept
         ({"kind": "sample"}, r"name the file as tree under \[sample\]"),
         ({"kind": "refresh"}, r'\[topic\] has no effect where kind = "refresh"'),
         ({"topic": {"model_checksum": "0" * 32}}, "has changed: its checksum is [0-9a-f]{32}, and not 0{32}"),
-        ({"topic": {"model_checksum": "0" * 31}}, "model_checksum"),
+        ({"topic": {"model_checksum": "0" * 31}}, "the checksum as 32 digits 0-9 and a-f, or leave it out: a run"),
+        ({"topic": {"model_checksum": "abc"}}, r"\[topic\] model_checksum = 'abc': write the checksum as 32 digits"),
         ({"topic": {"model": None, "model_checksum": "0" * 32}}, "set model too, or remove model_checksum"),
         ({"topic": {"model": None}}, "The topic has no keywords"),
     ],

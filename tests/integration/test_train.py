@@ -182,6 +182,16 @@ def test_posts_judged_by_hand_are_enough(tmp_path):
     assert "8 posts on topic, 8 off it; left out: 2 with the words of another, 1 given as both" in shown
 
 
+def test_texts_given_as_both_are_named_where_too_few_are_left(tmp_path):
+    file = tmp_path / "labels.csv"
+    for texts, said in ((1, "1 text was given both"), (6, "6 texts were given both")):
+        lines = [f"wheel {i},{label}" for i in range(texts) for label in ("yes", "no")]
+        file.write_text("text,on_topic\n" + "\n".join(lines), "utf-8")
+        code, shown = told("--out", tmp_path / "tree.json", "--labels", file)
+        assert code == 2
+        assert f"0 different posts are on topic and 0 off it: both have to be 5 at least. {said}" in shown
+
+
 def test_a_logistic_regression_is_learned_and_kept_likewise(town, tmp_path):
     code, shown = told("--out", tmp_path / "model.json", "--db", town, "--folds", 3, "--learner", "logistic")
     assert code == 0, shown

@@ -4,6 +4,7 @@ import csv
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -21,6 +22,7 @@ HEADER = ["id", "text", "on_topic"]
 YES, NO, SKIPPED = "yes", "no", ""
 ANSWERS = {"y": YES, "yes": YES, "n": NO, "no": NO, "s": SKIPPED, "skip": SKIPPED}
 BACK, QUIT = ("b", "back"), ("q", "quit")
+UNKNOWN = "Answer y, n, s, b or q."
 ASKED = "on topic? y = yes, n = no, s = skip, b = back, q = quit: "
 
 
@@ -95,9 +97,17 @@ def label(wanted: LabelOptions, console: Console, read_line: Callable[[], str] |
     posts = _choose(wanted, labels)
     if not posts:
         console.print("No post is left to judge: collect more, or name another campaign or database.", soft_wrap=True)
-    _ask(posts, labels, console, read_line or sys.stdin.readline)
+    _ask(posts, labels, console, read_line or partial(_read_line, console))
     _print_end(labels, console)
     return labels
+
+
+def _read_line(console: Console) -> str:
+    """Return a line of stdin; from a pipe, end the line of the prompt, which no key ends there."""
+    line = sys.stdin.readline()
+    if line and not sys.stdin.isatty():
+        console.print()
+    return line
 
 
 def _choose(wanted: LabelOptions, labels: LabelFile) -> list[StoredText]:
@@ -131,6 +141,8 @@ def _ask(posts: list[StoredText], labels: LabelFile, console: Console, read_line
         elif said in ANSWERS:
             labels.put(posts[place], ANSWERS[said])
             place += 1
+        else:
+            console.print(UNKNOWN, soft_wrap=True)
 
 
 def _print_end(labels: LabelFile, console: Console) -> None:
@@ -142,4 +154,6 @@ def _print_end(labels: LabelFile, console: Console) -> None:
     if min(on, off) < FOLDS:
         console.print(f"A model takes {FOLDS} posts at least of each kind: label more.", soft_wrap=True)
     else:
-        console.print(f"Next: socialcrawl train --labels {labels.path} --out model.json", soft_wrap=True)
+        names = (f"model{number}.json" for number in ("", *range(2, 100)))
+        out = next((name for name in names if not Path(name).exists()), "FILE")  # train overwrites none
+        console.print(f"Next: socialcrawl train --labels {labels.path} --out {out}", soft_wrap=True)

@@ -173,9 +173,11 @@ def _read_posts(path: Path) -> list[str]:
 def _check_enough(learned: Examples, folds: int) -> None:
     on = sum(learned.on_topic)
     if min(on, len(learned.on_topic) - on) < folds:
+        both = pluralize(learned.torn, "text was", "texts were")
+        torn = f" {both} given both as on topic and as off it, and left out." if learned.torn else ""
         raise SettingsError(
             f"{on:,} different posts are on topic and {len(learned.on_topic) - on:,} off it: both have to be {folds} "
-            "at least. Give more posts, or fewer --folds."
+            f"at least.{torn} Give more posts, or fewer --folds."
         )
 
 

@@ -59,7 +59,12 @@ def prove(place: DatabaseAddress, campaign: str | None, console: Console, *, as_
 def build_object(found: Sequence[CheckResults]) -> dict[str, Any]:
     """Return what was found as values of JSON; what is no number there is a text."""
     parts = [
-        {"campaign": one.campaign, "about": one.about, "checks": [_check(check) for check in one.checks]}
+        {
+            "campaign": one.campaign,
+            "about": one.about,
+            "checks": [_check(check) for check in one.checks],
+            "missing": list(one.missing),
+        }
         for one in found
     ]
     return {"agrees": not any(one.differing for one in found), "verified": parts}
@@ -91,6 +96,13 @@ def show(console: Console, found: Sequence[CheckResults]) -> None:
             console.print(Text(CHANGED), soft_wrap=True)
     else:
         console.print("Everything that can be checked agrees.")
+    for one in found:
+        for why in one.missing:
+            left = [f"{check.unproved[why]:,} {check.name}" for check in one.checks if check.unproved[why]]
+            counts = f" ({', '.join(left)})" if left else ""
+            console.print(
+                Text(f"What is on topic in {one.campaign} could not be checked{counts}: {why}"), soft_wrap=True
+            )
 
 
 def _make_table(one: CheckResults) -> Table:

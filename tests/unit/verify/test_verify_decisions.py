@@ -230,6 +230,7 @@ def test_a_topic_that_an_earlier_rule_counted_is_not_counted_by_the_rule_of_toda
         export(connection, tmp_path / "out", ExportOptions(formats=("csv",)), NOW)
     outcomes = {name: check for (_, name), check in found_in(tmp_path / "out").items()}["outcomes"]
     assert [*outcomes.unproved] == ([why] if why else [NO_PAGE])
+    assert why is None or outcomes.unproved[why] == rows(tmp_path / "a.db", "select count(*) from outcome")[0][0]
     assert bool(outcomes.differing) == (why is None)
 
 
