@@ -43,7 +43,8 @@ WORDS = {"topic": {"keywords": [TOPIC]}, "source": TEXTS}
 
 def searching(url, place, read="search", **sections):
     source = {"platform": "mastodon", "base_url": url, "domain": "home.example", "read": read, "timeout": 60.0}
-    given = {"name": "tags", "database": place, "limits": MANY, "crawl": {"steps": 120}, "seeds": {"most": 10}}
+    how = {"steps": 120, "estimator": "hybrid-sum"}
+    given = {"name": "tags", "database": place, "limits": MANY, "crawl": how, "seeds": {"most": 10}}
     given |= {"topic": end_of(posts()), "source": source}
     return check_settings(given | {key: given.get(key, {}) | more for key, more in sections.items()}, "test")
 

@@ -155,7 +155,13 @@ def test_a_history_folded_at_once_is_the_one_absorbed_pick_by_pick(name, made, c
     assert state(folded) == state(lived)
 
 
-COMPANY = (("bfs", "nh-n-max"), ("adaptive", "lnh-sum"), ("lnh-sum",), ("hybrid-max", "nh-ne-sum", "lnh-wide"), ("opic-n", "lnh-avg"))
+COMPANY = (
+    ("bfs", "nh-n-max"),
+    ("adaptive", "lnh-sum"),
+    ("lnh-sum",),
+    ("hybrid-max", "nh-ne-sum", "lnh-wide"),
+    ("opic-n", "lnh-avg"),
+)
 
 
 @pytest.mark.parametrize("name", ["bfs", "nh-ne-sum", "hybrid-sum", "opic"])
