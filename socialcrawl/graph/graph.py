@@ -135,6 +135,10 @@ class CrawlGraph:
         """
         return self._out.of(row)
 
+    def list_all_links(self, rows: Rows) -> tuple[Rows, Rows, Weights]:
+        """Return the links of many fetched rows (distinct): the row of each, the row it goes to, and its weight."""
+        return self._out.list_all(rows)
+
     def list_fetched(self) -> Rows:
         """Return rows of the fetched nodes, in the order in which they were added."""
         return self._out.list_added()
@@ -366,7 +370,7 @@ class CrawlGraph:
             closer = (far < depth[ends]).nonzero()[0]
             np.minimum.at(depth, ends[closer], far[closer])
             changed = find_distinct(ends[closer])
-            sources, ends = self._out.list_all(changed[self._fetched[changed]])
+            sources, ends, _ = self._out.list_all(changed[self._fetched[changed]])
 
     def _relax(self, row: int) -> None:
         """Hand on the distance of `row`, through fetched nodes too when a shorter path has appeared."""

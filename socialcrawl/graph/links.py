@@ -106,11 +106,12 @@ class LinkTable:
         begin, end = block.offsets[number - block.first : number - block.first + 2]
         return block.rows[begin:end].astype(np.int64), block.alpha[begin:end]
 
-    def list_all(self, rows: Rows) -> tuple[Rows, Rows]:
-        """Return the links of many rows (distinct, each came): where each comes from, and where it goes."""
+    def list_all(self, rows: Rows) -> tuple[Rows, Rows, Weights]:
+        """Return the links of many rows (distinct, each came): where each comes from, where it goes, and its weight."""
         single = [row for row in rows.tolist() if row in self._single] if self._single else []
         ends = [self._single[row][0] for row in single]
         sources = [np.repeat(np.array(single, np.int64), [len(some) for some in ends])]
+        alpha = [self._single[row][1] for row in single]
         numbers = self._number[rows[~np.isin(rows, single)] if single else rows]
         of = np.searchsorted([block.first for block in self._blocks], numbers, side="right") - 1
         for number in find_distinct(of).tolist():
@@ -118,8 +119,9 @@ class LinkTable:
             begin, count = block.offsets[here], np.diff(block.offsets)[here]
             places = np.repeat(begin - np.cumsum(count) + count, count) + np.arange(count.sum())
             ends.append(block.rows[places].astype(np.int64))
+            alpha.append(block.alpha[places])
             sources.append(np.repeat(block.added[here], count))
-        return np.concatenate(sources), np.concatenate([NO_ROWS, *ends])
+        return np.concatenate(sources), np.concatenate([NO_ROWS, *ends]), np.concatenate([NO_WEIGHTS, *alpha])
 
     def list_added(self) -> Rows:
         """Return the rows that came, in that order."""

@@ -1,6 +1,7 @@
 """Records of many nodes that were fetched one after the other, taken in at once: bit for bit as one by one."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,6 @@ from socialcrawl.crawls.collect.estimators.records import (
     Floats,
     Records,
     average_records,
-    split_links,
     update_told,
 )
 from socialcrawl.graph.graph import NO_ROWS, CrawlGraph, Rows
@@ -52,9 +52,9 @@ class _Events(NamedTuple):
         known, unknown: what is added to the state of the row.
     """
 
-    place: Rows
-    row: Rows
-    kind: Rows
+    place: NDArray[np.int32]
+    row: NDArray[np.int32]
+    kind: NDArray[np.int8]
     known: Floats
     unknown: Floats
 
@@ -65,8 +65,14 @@ class _Events(NamedTuple):
 
     def join(self, more: "_Events") -> "_Events":
         """Return both by place, of equals these first."""
-        both = [np.concatenate(pair) for pair in zip(self, more, strict=True)]
-        return _Events(*both).select(np.argsort(both[0], kind="stable"))
+        ordered = np.argsort(np.concatenate([self.place, more.place]), kind="stable")
+        pairs: Any = zip(self, more, strict=True)
+        return _Events(*(np.concatenate(pair)[ordered] for pair in pairs))
+
+
+def _make_events(place: Rows, row: Rows, kind: Rows, known: Floats, unknown: Floats) -> _Events:
+    """Return events; there are many, so that small numbers save memory and time."""
+    return _Events(place.astype(np.int32), row.astype(np.int32), kind.astype(np.int8), known, unknown)
 
 
 class BulkRecords(Records):
@@ -85,14 +91,13 @@ class BulkRecords(Records):
         place, link = self._walk_links(rows)
         self._number[rows] = np.arange(base, base + many)
         self.fetched += many
-        by_record = [targets for row in rows.tolist() for targets in split_links(graph, row)]
-        self._targets += by_record
+        # From here on, records are counted from the first new one, and so are fetched nodes ("places").
+        targets, record = self._list_links(graph, rows, base)
+        ends = np.searchsorted(record, np.arange(KINDS * many + 1))
+        sizes = np.diff(ends)
+        self._targets += [targets[begin:end] for begin, end in pairwise(ends.tolist())]
         self._reserve_records()
         self._value[base : self.fetched] = values
-        # From here on, records are counted from the first new one, and so are fetched nodes ("places").
-        sizes = np.array([len(targets) for targets in by_record])
-        targets, record = np.concatenate([NO_ROWS, *by_record]), np.repeat(np.arange(KINDS * many), sizes)
-        record = record.astype(np.int64)
         source, number = record // KINDS, self._number[targets].astype(np.int64)
         first = self._connect_all(targets, record + KINDS * base)
         fetched = (number >= 0) & (number < base + source)
@@ -106,7 +111,7 @@ class BulkRecords(Records):
         flow = values / np.sqrt(np.maximum(sizes.reshape(many, KINDS).sum(axis=1), 1))
         doubt = count + DOUBT
         known, unknown = total / doubt, np.divide(DOUBT, doubt)
-        begun = _Events(source, targets, record % KINDS, known[record], unknown[record])
+        begun = _make_events(source, targets, record % KINDS, known[record], unknown[record])
         told = self._tell_all(place, teller, values)
         before = self._add_all(rows, begun, begun.join(told), flow[source])
         totals = np.add.accumulate(np.concatenate([[self.total], values]))[1:]
@@ -114,6 +119,15 @@ class BulkRecords(Records):
         learned = place, teller % KINDS, values[place]
         sums, counts = self._sum_kinds(total.reshape(many, KINDS), count.reshape(many, KINDS), *learned)
         return RecordHistory(*before, totals, sums, counts)
+
+    def _list_links(self, graph: CrawlGraph, rows: Rows, base: int) -> tuple[Rows, Rows]:
+        """Return the targets of these rows and the record of each link to them, by record."""
+        sources, targets, alpha = graph.list_all_links(rows)
+        others = sources != targets
+        targets = targets[others]
+        record = KINDS * (self._number[sources[others]].astype(np.int64) - base) + (alpha[others] > 0)
+        by_record = np.argsort(record, kind="stable")
+        return targets[by_record], record[by_record]
 
     def _walk_links(self, rows: Rows) -> tuple[Rows, Rows]:
         """Return all links so far to these rows: the place among `rows`, and the link."""
@@ -167,8 +181,8 @@ class BulkRecords(Records):
         turns = np.argsort(telling)
         telling = telling[turns]
         reached = [self._targets[record] for record in teller[telling].tolist()]
-        many = [len(rows) for rows in reached]
-        return _Events(
+        many = np.array([len(rows) for rows in reached], np.int64)
+        return _make_events(
             np.repeat(place[telling], many),
             np.concatenate([NO_ROWS, *reached]),
             np.repeat(teller[telling] % KINDS, many),
@@ -194,7 +208,7 @@ class BulkRecords(Records):
         self._add(events.select(~early), begun.row[~is_begun_early], flow[~is_begun_early])
         return before
 
-    def _add(self, events: _Events, linked: Rows, flow: Floats) -> None:
+    def _add(self, events: _Events, linked: NDArray[np.int32], flow: Floats) -> None:
         np.add.at(self.known, events.row, events.known)
         for kind, unknown in enumerate(self.unknown):
             of_kind = events.kind == kind
