@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from socialcrawl.campaign.begun_settings import keep_begun
 from socialcrawl.campaign.keywords import find_questionable
 from socialcrawl.campaign.policies import check_endpoint, load_policy, load_policy_file
 from socialcrawl.campaign.schedule import Schedule
 from socialcrawl.campaign.sections.access import AUTO, MATCH, READING_KEYS, SEARCH, TIMELINE, SourceSection
-from socialcrawl.campaign.settings import CrawlSection, Settings
+from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.base import CrawlKind
-from socialcrawl.crawls.facts import list_foreign_keys
 from socialcrawl.crawls.registry import kind_of
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import MILLS_PER_DOLLAR
@@ -33,7 +33,6 @@ from socialcrawl.text.wording import parse_seconds
 
 KINDS = ("app", "user", "public")  # of tokens
 NAMED = ("usernames", "file", "lists", "capture")  # keys under [seeds] that name accounts
-KEPT = ("estimator", "shadows")  # keys under [crawl] whose defaults are for new campaigns
 THREADS = TOGETHER  # requests in flight at most
 
 
@@ -253,7 +252,7 @@ def make_plan(settings: Settings) -> Plan:
         SettingsError: the keywords, the usernames or the policy are unusable, there is nothing to start from, or a
             token would travel unencrypted.
     """
-    settings = _keep_begun(settings.pin_model())
+    settings = keep_begun(settings.pin_model())
     topic = make_topic(settings)
     doubts = _explain_doubts(settings)
     own = settings.source.policy
@@ -345,41 +344,6 @@ def _explain_doubts(settings: Settings) -> list[str]:
     if new := dict.fromkeys(why for keyword, why in found.items() if kept is not None and keyword not in kept):
         raise SettingsError("\n".join(new))
     return [f"{why} The campaign had it before, and keeps it." for why in dict.fromkeys(found.values())]
-
-
-def _keep_begun(settings: Settings) -> Settings:
-    """Return settings in which what its file does not say is as it was, where the campaign has begun: defaults change.
-
-    This is about the keys of KEPT. Where the database cannot be asked, a run says so.
-    """
-    said = settings.crawl.model_fields_set
-    silent = [key for key in KEPT if key not in said]
-    held = _read_begun(settings) if silent else {}
-    values = dict(settings.crawl) | {key: held[key] for key in silent if key in held}
-    if "shadows" in list_foreign_keys(settings.kind):
-        values["shadows"] = held.get("shadows", [])
-    elif "shadows" not in said:
-        values["shadows"] = [name for name in values["shadows"] if name != values["estimator"]]
-    crawl = CrawlSection.model_construct(said, **values)  # what the file does not say is still not said
-    if crawl.follow and not crawl.shadows:
-        raise SettingsError("follow = true under [crawl] follows a shadow, and this campaign has none: name shadows.")
-    try:
-        crawl.require_others()
-    except ValueError as error:
-        raise SettingsError(f"[crawl] {error}.") from error
-    return settings.model_copy(update={"crawl": crawl})
-
-
-def _read_begun(settings: Settings) -> dict[str, Any]:
-    """Return the section [crawl] with which a campaign was run last; {} where it has not begun, or cannot be read."""
-    if isinstance(settings.database, Path) and not settings.database.exists():
-        return {}
-    from socialcrawl.storage.campaigns import read_settings  # noqa: PLC0415 - plans are made without SQLAlchemy
-
-    try:
-        return dict(read_settings(settings.database, settings.name).get("crawl", {}))
-    except StoreError:
-        return {}
 
 
 def _describe_capture(settings: Settings) -> list[str]:

@@ -1,5 +1,6 @@
 import re
 import tomllib
+from contextlib import closing
 from datetime import date, time
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from socialcrawl.crawls.collect.make import make_shadows
 from socialcrawl.engine.model import parse_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.ratelimit.policy import Endpoint, Rule, Tariff
+from socialcrawl.storage.campaigns import ensure_campaign
+from socialcrawl.storage.database.connection import connect
 
 LEAST = {"name": "mine", "topic": {"keywords": ["sky"]}}
 FILE = "mine.toml"
@@ -492,6 +495,23 @@ def test_shadows_are_estimators_of_their_own():
     assert make_shadows(check_settings(LEAST | {"crawl": {"shadows": []}}, FILE)) == {}
     with pytest.raises(SettingsError):
         make_shadows(check_settings(LEAST | {"crawl": {"shadows": ["sklearn.linear_model.Nothing"]}}, FILE))
+
+
+def test_a_campaign_that_has_begun_keeps_estimator_and_shadows_until_its_file_names_others(tmp_path):
+    def planned(name, **crawl):
+        return make_plan(check_settings(LEAST | {"name": name, "database": tmp_path / "a.db", "crawl": crawl}, FILE))
+
+    begun = planned("old", estimator="hybrid-sum", shadows=[]).settings
+    with closing(connect(tmp_path / "a.db")) as connection:
+        ensure_campaign(connection, begun.model_dump(mode="json"), begun.identity([]), 0.0)
+    for name, crawl, wanted in (
+        ("old", {}, ("hybrid-sum", [])),
+        ("old", {"shadows": ["adaptive"]}, ("hybrid-sum", ["adaptive"])),
+        ("old", {"estimator": "adaptive"}, ("adaptive", [])),
+        ("new", {}, ("adaptive", ["bfs", "hybrid-sum"])),
+    ):
+        found = planned(name, **crawl).settings.crawl
+        assert (found.estimator, found.shadows) == wanted
 
 
 @pytest.mark.parametrize("crawl", [{"shadows": ["adaptive"]}, {"estimator": "bfs", "shadows": ["lnh-sum", "bfs"]}])
