@@ -71,7 +71,7 @@ def _make_all(papers: Sequence[Paper], chosen: Sequence[Figure], reproduction: R
 
 @contextmanager
 def _lock(out: Path) -> Iterator[int]:
-    """Wait until nobody else works in a folder; yield the descriptor of its lock, which commands inherit.
+    """Wait until no other process works in a folder; yield the descriptor of its lock, which commands inherit.
 
     Where this process is killed with kill -9, its command goes on for a while. The next one waits for that to end.
     """

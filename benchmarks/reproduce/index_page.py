@@ -68,15 +68,13 @@ def write_index(papers: Sequence[Paper], plans: Mapping[str, Plan], reproduction
     records = {label: reproduction.read_record(plan.figure) for label, plan in plans.items()}
     states = {label: describe_state(records[label], plan) for label, plan in plans.items()}
     body = [
-        make_element(
-            "header", make_element("h1", "Figures and tables, reproduced"), *_make_headline(records, states, size)
-        ),
+        make_element("header", make_element("h1", TITLE), *_make_headline(records, states, size)),
         make_element("nav", make_element("h2", "Contents"), *_make_contents(papers, records, states)),
         *(_make_paper(paper, plans, records, states, reproduction) for paper in papers),
         make_element("section", make_element("h2", "Versions"), *_make_versions(records), id="versions"),
     ]
     page = write_document(
-        "Figures and tables, reproduced",
+        TITLE,
         STYLE.read_text("utf-8") + WIDER,
         make_element("main", *body),
         with_images=True,
@@ -182,7 +180,7 @@ def _make_figure(
         yield _embed_picture(picture, figure, reproduction.out)
     for page in sorted(folder.glob("*.html")):
         link = make_element("a", page.name, href=_make_address(page, reproduction.out))
-        yield make_element("p", "The result is a page of its own: ", link, ".")
+        yield make_element("p", "The result is a separate page: ", link, ".")
     printed = _read_end(folder / PRINTED)
     if printed:
         text = make_element("pre", printed, tabindex="0")

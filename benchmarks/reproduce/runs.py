@@ -17,14 +17,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from benchmarks.reproduce.catalog import Figure, Words
 from benchmarks.reproduce.commands import ParsedCommand, compute_checksums, parse_command
 from socialcrawl import __version__
-from socialcrawl.lab.code_checksum import compute_code_checksum
+from socialcrawl.lab.code_checksum import compute_code_checksum, read_versions
 from socialcrawl.system.files import replace_folder
 
 ROOT = Path(__file__).parents[2]
@@ -156,15 +155,6 @@ def is_done(record: Record | None, plan: Plan) -> bool:
     return record is not None and record.get("key") == plan.key and record.get("exit_code") == 0
 
 
-def read_versions() -> dict[str, str]:
-    """Return the versions that results may depend on, by name."""
-    return {
-        "socialcrawl": __version__,
-        "Python": platform.python_version(),
-        **{name: version(name) for name in LIBRARIES},
-    }
-
-
 def count_cores() -> int:
     """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -183,7 +173,7 @@ def _begin_record(plan: Plan) -> Record:
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "cores": count_cores(),
         "system": f"{platform.system()} {platform.machine()}",
-        "versions": read_versions(),
+        "versions": {"socialcrawl": __version__} | read_versions(LIBRARIES),
         "code": dict(zip(map(shlex.join, plan.commands), plan.code, strict=True)),
         "commands": [],
         "inputs": {},

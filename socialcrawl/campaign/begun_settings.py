@@ -16,7 +16,7 @@ def keep_begun(settings: Settings) -> Settings:
     This is about the keys of KEPT. Where the database cannot be asked, a run says so.
 
     Raises:
-        SettingsError: the estimator is a shadow of its own, or there is no shadow to follow.
+        SettingsError: the estimator is also a shadow, or there is no shadow to follow.
     """
     said = settings.crawl.model_fields_set
     silent = [key for key in KEPT if key not in said]

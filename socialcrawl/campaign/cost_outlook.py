@@ -16,7 +16,7 @@ from socialcrawl.forecast.reading_curve import ReadingCurve, make_reading_curve
 from socialcrawl.forecast.shape import CampaignProgress, StoredResources
 from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.storage.database.connection import Opened
-from socialcrawl.storage.database.health import has_tables, is_missing, open_existing
+from socialcrawl.storage.database.health import open_if_any
 from socialcrawl.storage.queries.statistics import count_done, count_stored, estimate_typical
 from socialcrawl.storage.queries.summary import list_campaigns
 from socialcrawl.storage.queries.traces import CampaignTraces
@@ -56,12 +56,8 @@ def _open_readonly(plan: Plan, changed: Opened | None = None) -> Iterator[Opened
     if changed is not None:
         yield changed
         return
-    where = plan.settings.database
-    if is_missing(where):
-        yield None
-        return
-    with open_existing(where) as connection:
-        yield connection if has_tables(connection, where) else None
+    with open_if_any(plan.settings.database) as connection:
+        yield connection
 
 
 def has_begun(plan: Plan) -> bool:

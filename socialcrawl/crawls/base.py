@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.facts import KindFacts
 from socialcrawl.crawls.seeds import Seeds
-from socialcrawl.crawls.text_models.model_file import read_model
 from socialcrawl.engine.model import Act, Node
 from socialcrawl.engine.protocols import Crawl
 from socialcrawl.errors import SettingsError
@@ -243,7 +242,11 @@ class CrawlKind(ABC):
             SettingsError: a file that tells it cannot be read.
         """
         model, checksum = settings.topic.model, settings.topic.model_checksum
-        return None if model is None else read_model(model, checksum).hits
+        if model is None:
+            return None
+        from socialcrawl.crawls.text_models.model_file import read_model  # noqa: PLC0415 - few campaigns have one
+
+        return read_model(model, checksum).hits
 
     def describe_progress(self, crawl: Any) -> Progress:
         """Return how far a crawl of this kind is."""
@@ -308,7 +311,7 @@ class CrawlKind(ABC):
         """Return what makes a crawl whose way to choose may change while it runs; None: it stays as it is.
 
         It is called with the crawl within its bounds, the crawl itself, the database, campaign.id, and as keywords
-        `now`, the clock, and `tell`, who is told of a change (None: nobody).
+        `now`, the clock, and `tell`, which is told of a change, or None.
         """
         del settings
         return None

@@ -6,9 +6,11 @@ earlier code. Comments, docstrings and layout do not change results and are not 
 
 import ast
 import hashlib
+import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -127,3 +129,8 @@ def _find_file(name: str, root: Path | None = None) -> Path | None:
 def _find_release(name: str) -> str:
     """Return the version that the package of a module names; "" for ours, whose source is all there is to know."""
     return "" if _is_ours(name) else str(getattr(sys.modules.get(name.partition(".")[0]), "__version__", ""))
+
+
+def read_versions(libraries: Iterable[str]) -> dict[str, str]:
+    """Return the versions of Python and of libraries, on which results may depend, by name."""
+    return {"Python": platform.python_version()} | {name: version(name) for name in libraries}

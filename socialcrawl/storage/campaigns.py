@@ -13,7 +13,7 @@ from socialcrawl.graph.relevance import Hits
 from socialcrawl.storage import versions
 from socialcrawl.storage.counting_rule import COUNTING, RULE, CountingRule
 from socialcrawl.storage.database.address import DatabaseAddress, find_address
-from socialcrawl.storage.database.health import has_tables, is_missing, open_existing
+from socialcrawl.storage.database.health import open_if_any
 from socialcrawl.storage.database.trouble import convert_error, convert_errors
 from socialcrawl.storage.erasure.seed_slots import SeedSlot, list_names, reassign_slots, remove_names
 from socialcrawl.storage.erasure.tombstones import find_forgotten
@@ -177,10 +177,8 @@ def read_keywords(where: DatabaseAddress, name: str) -> set[str]:
     Raises:
         StoreError: the database cannot be read, is another program's, or a newer socialcrawl's.
     """
-    if is_missing(where):
-        return set()
-    with open_existing(where) as connection:
-        if not has_tables(connection, where):
+    with open_if_any(where) as connection:
+        if connection is None:
             return set()
         held = connection.execute(select(table.c.identity).where(table.c.name == name)).scalar()
     topic = orjson.loads(held or "{}").get(versions.TOPIC) or {}
@@ -197,10 +195,8 @@ def read_settings(where: DatabaseAddress, name: str) -> dict[str, Any]:
     Raises:
         StoreError: the database cannot be read, is another program's, or a newer socialcrawl's.
     """
-    if is_missing(where):
-        return {}
-    with open_existing(where) as connection:
-        if not has_tables(connection, where):
+    with open_if_any(where) as connection:
+        if connection is None:
             return {}
         held = connection.execute(select(table.c.id, table.c.settings).where(table.c.name == name)).one_or_none()
         if held is None:

@@ -22,6 +22,7 @@ from socialcrawl.crawls.collect.estimators.registry import (
     USUAL,
     check,
     check_start,
+    list_usual_shadows,
     takes_options,
 )
 from socialcrawl.crawls.collect.estimators.regressor import FEATURES
@@ -141,6 +142,7 @@ class CrawlSection(Section):
     )
     shadows: list[str] = Field(
         default=list(SHADOWS),
+        validate_default=True,
         description="estimators that score alongside at no cost, without that which steers; report compares them",
     )
     follow: bool = Field(
@@ -171,8 +173,8 @@ class CrawlSection(Section):
     @field_validator("shadows")
     @classmethod
     def _check_shadows(cls, names: list[str], info: ValidationInfo) -> list[str]:
-        if names == list(SHADOWS):  # as a campaign stores it that names none
-            return [name for name in names if name != info.data.get("estimator")]
+        if names == list(SHADOWS):  # or as a campaign has stored it that names none
+            return list_usual_shadows(info.data.get("estimator", USUAL))
         for place, name in enumerate(names):
             check(name)
             if name in names[:place]:
@@ -194,7 +196,7 @@ class CrawlSection(Section):
         return self
 
     def require_others(self) -> None:
-        """Check that the estimator is no shadow of its own.
+        """Check that the estimator is not also a shadow.
 
         Raises:
             ValueError: it is.

@@ -12,8 +12,9 @@ from rich.console import Console
 from socialcrawl.cli.databases import ChosenDatabase
 from socialcrawl.crawls.sample.labels import read_cells
 from socialcrawl.crawls.text_models.cross_validation import FOLDS
-from socialcrawl.crawls.text_models.informative_posts import StoredText, choose_posts, find_words
+from socialcrawl.crawls.text_models.informative_posts import StoredText, choose_posts
 from socialcrawl.crawls.text_models.model_file import read_model
+from socialcrawl.crawls.text_models.vocabulary import count_words, identify_words
 from socialcrawl.errors import SettingsError
 from socialcrawl.system.files import replace_file
 from socialcrawl.text.wording import pluralize
@@ -117,7 +118,7 @@ def _choose(wanted: LabelOptions, labels: LabelFile) -> list[StoredText]:
     from socialcrawl.storage.queries.topic_posts import read_stored_posts  # noqa: PLC0415
 
     model = None if wanted.model is None else read_model(wanted.model)
-    judged = [find_words(text) for text, _ in labels.rows.values()]
+    judged = [identify_words(count_words(text)) for text, _ in labels.rows.values()]
     with open_readable(wanted.chosen.address) as connection:
         number, _ = find_campaign(connection, choose_campaign(connection, wanted.chosen.campaign))
         stored = (StoredText(*row) for row in read_stored_posts(connection, number) if row[0] not in labels.rows)

@@ -146,7 +146,7 @@ class Collect(BulkFold):
     def switch_estimator(self, before: str, shadow: str) -> None:
         """Let a shadow choose from now on; the estimator that chose, called `before`, takes its place as a shadow.
 
-        Both have learned from all picks, whoever chose them.
+        Both have learned from all picks, whichever of them chose.
         """
         taken = {before if name == shadow else name: one for name, one in self.company.shadows.items()}
         self.estimator, taken[before] = self.company.shadows[shadow], self.estimator

@@ -218,8 +218,8 @@ class _Case:
     def explain(self) -> Explanation:
         """Return everything about it."""
         self._fold(self.before)
-        decision = self._explain_decision(self.n)
         links = self._list_links(self.before)
+        decision = self._explain_decision(self.n, links)
         last = self.asks[-1].reason if self.asks else None
         same = last.node if isinstance(last, SameAs) else None
         state = self._find_state(met=bool(links or decision))
@@ -283,7 +283,7 @@ class _Case:
         rows = np.flatnonzero(self.crawl.graph.nodes() == self.node)
         return self.crawl.graph.row(self.node) if len(rows) else -1
 
-    def _explain_decision(self, n: int | None) -> Decision | None:
+    def _explain_decision(self, n: int | None, links: Sequence[IncomingLink]) -> Decision | None:
         graph, estimator, taken = self.crawl.graph, self.crawl.estimator, self.crawl.taken
         if not self._is_open():
             return None
@@ -307,15 +307,15 @@ class _Case:
             _find_name(speaks, estimator),
             terms.intercept if terms else 0.0,
             _split_score(speaks, terms, self.crawl, row) if terms else [],
-            self._count_mentioners(row),
+            self._count_mentioners(row, links),
             STEERED if n is None else self._find_arm(taken + n - self.before),
             agrees,
             self._explain_changes() if agrees is False else None,
         )
 
-    def _count_mentioners(self, row: int) -> MentionerRecord:
+    def _count_mentioners(self, row: int, links: Sequence[IncomingLink]) -> MentionerRecord:
         """Return what was known of those who link to the account."""
-        graph, links = self.crawl.graph, self._list_links(self.before)
+        graph = self.crawl.graph
         found = {graph.row(link.source) for link in links if graph.is_fetched(link.source)}
         sources = np.array(sorted(found), np.int64)
         relevant = sources[graph.value(sources) > 0]

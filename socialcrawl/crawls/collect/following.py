@@ -141,7 +141,7 @@ class ShadowFollower:
         connection: the database.
         campaign: campaign.id.
         now: the clock.
-        tell: is told of a switch, in a sentence; None: nobody is.
+        tell: is told of a switch, in a sentence, or None.
     """
 
     def __init__(

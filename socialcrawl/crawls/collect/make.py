@@ -37,8 +37,7 @@ def make_shadows(settings: Settings) -> dict[str, Estimator]:
     Raises:
         SettingsError: one of them cannot be made.
     """
-    others = [name for name in settings.crawl.shadows if name != settings.crawl.estimator]
-    return {name: _make_estimator(settings, name, {}) for name in others}
+    return {name: _make_estimator(settings, name, {}) for name in settings.crawl.shadows}
 
 
 def make_collect(

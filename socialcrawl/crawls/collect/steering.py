@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from socialcrawl.crawls.facts import COLLECT
 from socialcrawl.engine.draws import CHANCE, NEAREST, STEERED, assign_arms
 from socialcrawl.forecast.intervals import Interval, estimate_difference
+from socialcrawl.storage.queries.row_values import join_transaction
 from socialcrawl.storage.queries.traces import CampaignTraces, StepColumns
-from socialcrawl.storage.versions import FOLLOWED
+from socialcrawl.storage.versions import list_followed
 
 Floats = NDArray[np.float64]
 
@@ -97,7 +98,8 @@ def measure_steering(traces: CampaignTraces, campaign: str | None = None) -> Ste
     found = compare_arms(
         crawl["estimator"], traces.read_steps(stored.id), settings.get("seed", 0), crawl.get("control", 0.0)
     )
-    switches = {(first, at) for _, first, at, why in traces.read_epochs(stored.id) if FOLLOWED in why.split(",")}
+    with join_transaction(traces.connection):
+        switches = set(list_followed(traces.connection, stored.id))
     followed = tuple(
         FollowedShadow(new.first, new.at, new.settings["crawl"]["estimator"], old.settings["crawl"]["estimator"])
         for old, new in pairwise(versions)

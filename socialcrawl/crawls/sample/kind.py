@@ -19,7 +19,6 @@ from socialcrawl.crawls.sample.crawl import Sample
 from socialcrawl.crawls.sample.make import make_predicate, make_sample, make_wider_predicate
 from socialcrawl.crawls.sample.section import WIDER_JUDGES
 from socialcrawl.crawls.seeds import Seeds
-from socialcrawl.crawls.text_models.model_file import read_model
 from socialcrawl.crawls.track.tracked_graph import COLUMNS
 from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.base import Platform
@@ -101,7 +100,11 @@ statistics have to weight them (table `sampled`, `socialcrawl audit`)."""
         """See `CrawlKind.make_judge`."""
         if settings.topic.model is not None:
             raise SettingsError("[topic] model is for other kinds of campaigns: name the file as tree under [sample].")
-        return None if settings.sample.tree is None else read_model(settings.sample.tree).hits
+        if settings.sample.tree is None:
+            return None
+        from socialcrawl.crawls.text_models.model_file import read_model  # noqa: PLC0415 - few campaigns have one
+
+        return read_model(settings.sample.tree).hits
 
     def describe_progress(self, crawl: Sample) -> Progress:
         """See `CrawlKind.describe_progress`."""

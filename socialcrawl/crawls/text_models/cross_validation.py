@@ -9,7 +9,7 @@ import numpy as np
 
 from socialcrawl.crawls.text_models.decision_tree import PLAIN
 from socialcrawl.crawls.text_models.text_model import TrainingParameters
-from socialcrawl.crawls.text_models.vocabulary import count_words
+from socialcrawl.crawls.text_models.vocabulary import Words, count_words, identify_words
 from socialcrawl.errors import SettingsError
 
 FOLDS = 5
@@ -86,13 +86,13 @@ def make_examples(given: Sequence[tuple[str, bool]]) -> Examples:
     A text that a fold learns from and another is judged by would flatter the model: of texts of the same words, one is
     left. Texts without any word are left out too.
     """
-    kinds: dict[frozenset[tuple[str, int]], set[bool]] = {}
-    first: dict[frozenset[tuple[str, int]], Counter[str]] = {}
+    kinds: dict[Words, set[bool]] = {}
+    first: dict[Words, Counter[str]] = {}
     read = 0
     for text, on in given:
         counted = count_words(text)
         if counted:
-            key = frozenset(counted.items())
+            key = identify_words(counted)
             kinds.setdefault(key, set()).add(bool(on))
             first.setdefault(key, counted)
             read += 1

@@ -10,11 +10,10 @@ from heapq import nsmallest
 from itertools import chain, zip_longest
 
 from socialcrawl.crawls.text_models.text_model import TextModel
-from socialcrawl.crawls.text_models.vocabulary import count_words
+from socialcrawl.crawls.text_models.vocabulary import Words, count_words, identify_words
 from socialcrawl.engine.draws import draw_chance
 
 SPARE = 4  # times as many posts are kept as are wanted: some have the same words
-Words = frozenset[tuple[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +31,13 @@ class StoredText:
     matches: bool
 
 
-def find_words(text: str) -> Words:
-    """Return the words of a text and how often it has each: texts of the same ones teach the same."""
-    return frozenset(count_words(text).items())
-
-
 def choose_posts(
     given: Iterable[StoredText], count: int, seed: int, model: TextModel | None = None, judged: Iterable[Words] = ()
 ) -> list[StoredText]:
     """Return the posts to be judged, in order; of posts with the same words one, and of those without words none.
 
     Args:
-        given: the posts, in an order of their own.
+        given: the posts, always in the same order.
         count: how many at most.
         seed: of the draws; with a model, of the order of those of which it is equally sure.
         model: whose doubt decides; None: they are drawn.
@@ -74,7 +68,7 @@ def _rank(
     """Yield (how sure the model is, a draw, post) of all posts that are not left out."""
     for n, post in enumerate(given):
         counted = count_words(post.text)
-        if frozenset(counted.items()) not in left_out:
+        if identify_words(counted) not in left_out:
             sure = 0.0 if model is None else abs(model.estimate_share(counted) - 0.5)
             yield sure, draw_chance(seed, "label", n), post
 
@@ -83,7 +77,7 @@ def _leave_repeats(posts: Iterable[StoredText], count: int) -> Iterator[StoredTe
     """Yield the first `count` posts whose words no earlier one has."""
     seen: set[Words] = set()
     for post in posts:
-        words = find_words(post.text)
+        words = identify_words(count_words(post.text))
         if len(seen) < count and words not in seen:
             seen.add(words)
             yield post

@@ -22,12 +22,20 @@ ADDRESS = re.compile(r"(?:https?://|www\.)\S+")
 """Addresses are no words: the shortened ones of platforms are different in each post."""
 
 
+Words = frozenset[tuple[str, int]]
+
+
 def count_words(text: str) -> Counter[str]:
     """Return the words of a text, with how often it has each: letters and digits, folded as keywords are.
 
     No addresses.
     """
     return Counter(WORD.findall(fold(ADDRESS.sub(" ", text))))
+
+
+def identify_words(counted: Counter[str]) -> Words:
+    """Return the words of a text with how often it has each: texts with the same ones teach the same."""
+    return frozenset(counted.items())
 
 
 @dataclass(frozen=True, slots=True)

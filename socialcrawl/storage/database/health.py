@@ -98,6 +98,20 @@ def has_tables(connection: Connection, where: DatabaseAddress) -> bool:
     return check_ours(read_schema_state(connection), where) != EMPTY
 
 
+@contextmanager
+def open_if_any(where: DatabaseAddress) -> Iterator[Connection | None]:
+    """Yield a connection that reads a database and changes nothing; None where there is none, or nothing in it.
+
+    Raises:
+        StoreError: the database cannot be read, is another program's, or a newer socialcrawl's.
+    """
+    if is_missing(where):
+        yield None
+        return
+    with open_existing(where) as connection:
+        yield connection if has_tables(connection, where) else None
+
+
 def check_ours(state: str, where: DatabaseAddress) -> str:
     """Return the state of a database's schema, as of `read_schema_state`, where this program can read it.
 

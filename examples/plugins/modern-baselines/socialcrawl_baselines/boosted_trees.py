@@ -1,4 +1,4 @@
-"""Boosted regression trees over the features of the graph, fitted anew as the crawl goes."""
+"""Boosted regression trees over the features of the graph, fitted again as the crawl goes."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ class BoostedTrees(Estimator):
 
     Args:
         first: the accounts that are read before the first fit.
-        growth: the trees are fitted anew when this many times as many accounts were read.
+        growth: the trees are fitted again when this many times as many accounts were read.
         trees: how many trees a fit makes.
         leaf: the accounts of a leaf, at least.
         seed: the seed of the campaign.

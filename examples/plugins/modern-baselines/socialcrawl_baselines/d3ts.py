@@ -16,7 +16,7 @@ from socialcrawl_baselines.lessons import FEATURES, Lessons, make_features, read
 ARMS = ("mentions", "vote", "linear", "forest")
 DOUBT = 3.0  # mentions by an account of mean relevance that each vote begins with
 FORGETTING = 0.99  # the weight of a lesson after each later one, in the linear model
-GROWTH = 1.2  # of the lessons, until the forest is fitted anew
+GROWTH = 1.2  # of the lessons, until the forest is fitted again
 LEAF = 3  # accounts of a leaf, at least
 SHARE = 1 / 3  # of the features that a split looks at
 

@@ -1,4 +1,4 @@
-"""The features that the models learn over, and the lessons from which they are fitted anew from time to time."""
+"""The features that the models learn over, and the lessons from which they are fitted again from time to time."""
 
 from math import ceil
 

@@ -51,7 +51,7 @@ class NOL(Estimator):
         return ScoreTerms(self, tuple(self.theta.tolist()), 0.0, read_features)
 
     def learn(self, x: Floats, y: Floats) -> None:
-        """Take in accounts that were read, and fit the model anew."""
+        """Take in accounts that were read, and fit the model again."""
         for features, relevance in zip(make_features(x.T).T, y.tolist(), strict=True):
             self.lessons.add(features, relevance + OFFSET)
             count = self.lessons.count

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from socialcrawl.crawls.collect.estimators.base import Floats
 from socialcrawl.crawls.collect.estimators.records import (
     COUNT,
     DOUBT,
     KINDS,
     SUM,
-    Floats,
     Records,
     average_records,
     update_told,

@@ -6,10 +6,9 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from socialcrawl.crawls.collect.estimators.base import Floats
 from socialcrawl.graph.graph import NO_ROWS, CrawlGraph, Rows
 from socialcrawl.graph.links import grow_array
-
-Floats = NDArray[np.float64]
 
 DOUBT = 3.0  # targets of value mu that a record begins with
 GROWN = 1.25  # growth at which a record is updated
@@ -92,7 +91,7 @@ class Records:
         return flow, known, average_records(known, unknown, links, means)
 
     def _begin_records(self, number: int, by_kind: Sequence[Rows], *, is_new: bool) -> None:
-        """Let the records of a node begin with these targets, or begin anew."""
+        """Let the records of a node begin with these targets, or begin again."""
         records = range(KINDS * number, KINDS * number + KINDS)
         had = [self._targets[record] for record in records]
         for kind, (record, found) in enumerate(zip(records, by_kind, strict=True)):

@@ -64,6 +64,11 @@ def check(name: str, also: tuple[str, ...] = ()) -> str:
     return name
 
 
+def list_usual_shadows(estimator: str) -> list[str]:
+    """Return who looks on where `estimator` steers and no shadows are named."""
+    return [name for name in SHADOWS if name != estimator]
+
+
 def takes_options(name: str) -> bool:
     """Return whether users can set arguments of the estimator `name`."""
     return name.startswith(PREFIX) or ESTIMATORS.is_added(name)

@@ -53,7 +53,7 @@ class GraphOptions:
         users: of a generated graph.
         links: of a generated graph.
         seed: of a generated graph.
-        per_set: whether each set of seeds has a generated graph of its own, so that intervals hold the spread of
+        per_set: whether each set of seeds has its own generated graph, so that intervals hold the spread of
             graphs, too: set i that of `seed` + i.
     """
 

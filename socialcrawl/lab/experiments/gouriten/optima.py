@@ -72,8 +72,8 @@ class SmallCrawls:
 def crawl_beside_optimum(graphs: SmallGraphs, crawls: SmallCrawls) -> Table:
     """Return the curves of crawls, and of the best crawl for each number of steps, from the same sets of seeds.
 
-    Columns: as of `replays.replay_crawls`; relative is the share of the optimum. The optimum is found for each number
-    of steps anew, so that its curve is no crawl.
+    Columns: as of `replays.replay_crawls`; relative is the share of the optimum. Each number of
+    steps has an optimum that is found separately, so that its curve is no crawl.
 
     Raises:
         SettingsError: a graph is too large or too hard, or a setting is not sound.

@@ -183,7 +183,7 @@ def plan_crawls(
         if most >= steps:
             return CrawlPlan(world, sets, steps, first)
     if not most:
-        raise SettingsError(f"{world.name}: the seeds link to nobody else; there is nothing to crawl.")
+        raise SettingsError(f"{world.name}: the seeds link to no other node; there is nothing to crawl.")
     return CrawlPlan(world, sets, most, first)
 
 

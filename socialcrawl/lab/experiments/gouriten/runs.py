@@ -190,7 +190,7 @@ def show_hardness(graphs: SmallGraphs, counted: str, most: int, run: ExperimentR
     run.prepare()
     table = solve_by_crawling(graphs.open(0), counted, most)
     run.write_csv("hardness", table)
-    write_line(f"the heaviest subtrees of at most L {counted}, each found as the best crawl of a graph of its own")
+    write_line(f"the heaviest subtrees of at most L {counted}, each found as the best crawl of a separate graph")
     listed = list_rows(table)
     for row in listed:
         write_line(
@@ -247,7 +247,7 @@ def _find_graphs(name: str, wanted: GraphOptions, out: Path) -> list[StoredGraph
 def _plan_all(
     name: str, experiment: Experiment, wanted: GraphOptions, asked: CrawlOptions, run: ExperimentRun
 ) -> list[CrawlPlan]:
-    """Return what is crawled on each graph; for the same number of steps where the sets have graphs of their own."""
+    """Return what is crawled on each graph; for the same number of steps where each set has its own graph."""
     if not wanted.per_set:
         return [_plan(world, experiment, asked, run) for world in _find_graphs(name, wanted, run.out)]
     plans = [

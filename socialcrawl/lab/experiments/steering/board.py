@@ -1,12 +1,11 @@
 """The leaderboard as values: what its page, its tables and the terminal show."""
 
-import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 
 import numpy as np
 
+from socialcrawl.lab.code_checksum import read_versions
 from socialcrawl.lab.experiments.runner import Row
 from socialcrawl.lab.experiments.steering.standings import ENOUGH, Entrants, Ratio, Standing
 from socialcrawl.text.wording import pluralize
@@ -48,7 +47,7 @@ class Leaderboard:
     @property
     def versions(self) -> dict[str, str]:
         """The versions of Python and of the libraries that compute."""
-        return {"python": platform.python_version()} | {name: version(name) for name in LIBRARIES}
+        return read_versions(LIBRARIES)
 
     @property
     def size(self) -> str:

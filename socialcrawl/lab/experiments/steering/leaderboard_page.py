@@ -197,9 +197,9 @@ def _make_graphs(board: Leaderboard) -> Iterator[ET.Element]:
 
 def _list_limits(board: Leaderboard) -> ET.Element:
     limits = (
-        """The graphs were chosen by whoever ran this. Intervals and p-values hold for other graphs only as far as these
-        are a random sample of them. Graphs that share nodes or links, such as several topics of one network, count as
-        if they were independent: intervals are then too narrow.""",
+        """The graphs were chosen by the person who ran this. Intervals and p-values hold for other graphs only as far
+        as these are a random sample of them. Graphs that share nodes or links, such as several topics of one network,
+        count as if they were independent: intervals are then too narrow.""",
         "An estimator that was tuned on these graphs looks better here than elsewhere.",
         """The best reference estimator is chosen with the same crawls that it is measured with, so that chance makes it
         look better than it is: shares are slightly too low.""",

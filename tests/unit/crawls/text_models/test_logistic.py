@@ -1,8 +1,6 @@
 """A logistic regression on words: learned by scikit-learn, kept as JSON, asked without it; files that are anything."""
 
 import json
-import subprocess
-import sys
 from math import exp
 
 import numpy as np
@@ -10,6 +8,7 @@ import pytest
 from example_counts import many
 from hypothesis import example, given, settings
 from hypothesis import strategies as some
+from model_files import ask_in_new_process
 from sklearn.linear_model import LogisticRegression
 from test_tree import posts
 
@@ -85,13 +84,7 @@ def test_it_learns_what_a_tree_learns_and_not_the_words_that_it_may_not_use():
 
 def test_it_is_asked_without_scikit_learn(tmp_path):
     (tmp_path / "model.json").write_text(json.dumps(MADE))
-    code = (
-        "import sys; from pathlib import Path; from socialcrawl.crawls.text_models.model_file import read_model\n"
-        f"model = read_model(Path({str(tmp_path / 'model.json')!r}))\n"
-        "print(model.hits('bike'), 'sklearn' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["1", "False"]
+    assert ask_in_new_process(tmp_path / "model.json", "bike") == ["1", "False"]
 
 
 @pytest.mark.parametrize(

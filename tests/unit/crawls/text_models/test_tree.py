@@ -1,8 +1,6 @@
 """A decision tree on words: learned with scikit-learn, kept as JSON, asked without it, tested on unseen texts."""
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from math import log
 
@@ -11,6 +9,7 @@ import pytest
 from example_counts import many
 from hypothesis import example, given, settings
 from hypothesis import strategies as some
+from model_files import ask_in_new_process
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import precision_recall_fscore_support
 from sklearn.tree import DecisionTreeClassifier
@@ -115,13 +114,7 @@ def test_a_tree_that_was_kept_says_the_same(tmp_path):
 def test_a_tree_is_asked_without_scikit_learn(tmp_path):
     told = posts(40, 5)
     write_model(grow([count_words(text) for text, _ in told], [on for _, on in told]), tmp_path / "tree.json")
-    code = (
-        "import sys; from pathlib import Path; from socialcrawl.crawls.text_models.model_file import read_model\n"
-        f"tree = read_model(Path({str(tmp_path / 'tree.json')!r}))\n"
-        "print(tree.hits('bike wheel chain'), 'sklearn' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["1", "False"]
+    assert ask_in_new_process(tmp_path / "tree.json", "bike wheel chain") == ["1", "False"]
 
 
 def test_a_file_that_is_no_tree_is_refused_and_says_what_to_do(tmp_path):
