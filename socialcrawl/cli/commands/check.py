@@ -12,7 +12,7 @@ from socialcrawl.campaign.plan import Plan, make_plan
 from socialcrawl.campaign.schedule import Schedule
 from socialcrawl.campaign.settings import Settings, describe_namesake, read
 from socialcrawl.crawls.collect.estimators.registry import list_usual_shadows
-from socialcrawl.crawls.facts import list_added_facts
+from socialcrawl.crawls.facts import list_added_facts, list_foreign_keys
 from socialcrawl.crawls.registry import kind_of
 from socialcrawl.daemon.notice_addresses import require_apprise
 from socialcrawl.errors import SettingsError
@@ -139,7 +139,7 @@ def _list_differences(plan: Plan) -> Iterator[str]:
     if settings.seeds.capture is not None:
         yield f"beginning with the authors of the capture {settings.seeds.capture}"
     shadows = settings.crawl.shadows
-    if shadows != list_usual_shadows(settings.crawl.estimator):
+    if "shadows" not in list_foreign_keys(settings.kind) and shadows != list_usual_shadows(settings.crawl.estimator):
         yield f"{'shadow' if len(shadows) == 1 else 'shadows'} {', '.join(shadows)}" if shadows else "no shadows"
     if plan.schedule != Schedule():
         yield plan.schedule.describe()

@@ -164,7 +164,7 @@ def test_a_campaign_goes_on_only_with_the_settings_its_history_rests_on(place):
         for changed, words in (
             ({"seed": 2}, "seed was 1"),
             ({"topic": {"keywords": ["y"]}}, r"\[topic\] keywords was \['x'\]"),
-            ({"crawl": {"estimator": "bfs"}}, r"\[crawl\] estimator was 'hybrid-sum'"),
+            ({"crawl": {"estimator": "bfs"}}, r"\[crawl\] estimator was 'adaptive'"),
             ({"source": {"pages_per_user": 2}}, r"\[source\] pages_per_user was 1"),
         ):
             with pytest.raises(SettingsError, match=rf"'a' was begun.*with other settings: {words}\. Restore them"):
