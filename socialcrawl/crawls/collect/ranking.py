@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 
 KEPT = 1024  # candidates that are left, at least, when the rest is let go; four times as many make that worth while
 NEAR = 32  # times as many near rows
+TOGETHER = 65_536  # rows that are scored at once where all are
 FAR, CLOSE = 0, -1  # places of rows; a candidate has its number + 1, those in crowds FIRST and below
 
 
@@ -124,7 +125,7 @@ class Ranking:
         if not terms.fixed:
             others = places <= 0
             others[rising] = False
-            self._far.widen(values[:, others])
+            self._far.widen(values if others.all() else values.take(others.nonzero()[0], axis=1))
         if len(rising):
             at = places[rising]
             rising = rising[((at == FAR) | (at == CLOSE)) & self.graph.is_open(changed[rising])]
@@ -164,12 +165,27 @@ class Ranking:
         self.graph.take_changes()
         self._clear(len(terms.weights))
         kept = self._count_room(size)
-        rows = self.graph.frontier()
-        values = terms.values(self.graph, rows)
-        rows, values = self._far.let_go(terms, rows, values, NEAR * kept)
+        rows, values = self._score_all(terms, NEAR * kept)
         if len(rows) > 2 * NEAR * kept:
             rows, values = self._drop_crowds(rows, values)
         self._divide(terms, rows, values, kept)
+
+    def _score_all(self, terms: ScoreTerms, kept: int) -> tuple[Rows, Floats]:
+        """Return the best `kept` rows of the frontier, with all their equals, and their values; let the rest go.
+
+        Piece by piece: values of millions of rows would be made only to be let go.
+        """
+        frontier, held, room = self.graph.frontier(), 0, kept
+        rows, values = [frontier[:0]], [np.empty((len(terms.weights), 0))]
+        for begin in range(0, len(frontier), TOGETHER):
+            rows.append(frontier[begin : begin + TOGETHER])
+            values.append(terms.values(self.graph, rows[-1]))
+            held += len(rows[-1])
+            if held > 2 * room or begin + TOGETHER >= len(frontier):  # not at every piece: equals may be millions
+                best, chosen = self._far.let_go(terms, np.concatenate(rows), np.concatenate(values, axis=1), kept)
+                rows, values, held = [best], [chosen], len(best)
+                room = max(kept, held)
+        return np.concatenate(rows), np.concatenate(values, axis=1)
 
     def _part(self, terms: ScoreTerms, kept: int) -> None:
         """Score candidates and near rows, and part them anew."""

@@ -7,6 +7,7 @@ from socialcrawl.crawls.collect.estimators.base import ScoreTerms
 from socialcrawl.graph.graph import Rows
 
 Floats = NDArray[np.float64]
+Box = list[tuple[float, float, float, float]]
 
 ROUNDING = 1e-12  # of the size of the numbers added: far above what float64 adds to a few products, far below a score
 ANY_ROW = -1  # "of equals, one of the others may come first"
@@ -19,6 +20,7 @@ class FarRows:
         self.score, self.row = -np.inf, 0  # nobody is here yet
         self.then = ScoreTerms(None, (), 0.0, _score_nothing)  # the weights with which they were let go
         self.low = self.high = np.empty(0)
+        self._corner = 1.0  # of the dual: what was low enough last
 
     def let_go(self, terms: ScoreTerms, rows: Rows, values: Floats, kept: int) -> tuple[Rows, Floats]:
         """Return the best `kept` of `rows`, with all their equals, and their values; the rest comes here.
@@ -67,7 +69,12 @@ class FarRows:
             return False
         if self._has_same_weights(terms):
             return (self.score, -self.row) > worst
-        return self.bound(terms) >= worst[0]
+        box = self._list_box(terms)
+        for corner in sorted(_list_corners(box), key=lambda one: abs(one - self._corner)):
+            if self._bound(terms, box, corner) < worst[0]:
+                self._corner = corner
+                return False
+        return True
 
     def rebase(self, terms: ScoreTerms) -> None:
         """Let today's weights be those of the threshold."""
@@ -78,20 +85,29 @@ class FarRows:
 
     def bound(self, terms: ScoreTerms) -> float:
         """Return a score that no far row exceeds with the weights of `terms`: the dual of a small linear program."""
+        box = self._list_box(terms)
+        return min(self._bound(terms, box, corner) for corner in _list_corners(box))
+
+    def _bound(self, terms: ScoreTerms, box: Box, corner: float) -> float:
+        """Return a score that no far row exceeds, by one point of the dual."""
         room = self.score - self.then.intercept
-        box = list(zip(terms.weights, self.then.weights, self.low.tolist(), self.high.tolist(), strict=True))
-        corners = [0.0] + [new / old for new, old, _, _ in box if old and new / old > 0]
-        lowest = min(
-            corner * room + sum(_find_highest(new - corner * old, low, high) for new, old, low, high in box)
-            for corner in corners
-        )
+        score = corner * room + sum([_find_highest(new - corner * old, low, high) for new, old, low, high in box])
         size = abs(self.score) + abs(self.then.intercept) + abs(terms.intercept)
-        size += max(corners) * (abs(room) + sum(abs(old) * high for _, old, _, high in box))
-        size += sum(abs(new) * high for new, _, _, high in box)
-        return lowest + terms.intercept + ROUNDING * size
+        size += corner * (abs(room) + sum([abs(old) * high for _, old, _, high in box]))
+        size += sum([abs(new) * high for new, _, _, high in box])
+        return score + terms.intercept + ROUNDING * size
+
+    def _list_box(self, terms: ScoreTerms) -> Box:
+        """Return of each term its weight, that of the threshold, and the least and the greatest value."""
+        return list(zip(terms.weights, self.then.weights, self.low.tolist(), self.high.tolist(), strict=True))
 
     def _has_same_weights(self, terms: ScoreTerms) -> bool:
         return terms.weights == self.then.weights and terms.intercept == self.then.intercept
+
+
+def _list_corners(box: Box) -> list[float]:
+    """Return the points of the dual where its bound can be lowest."""
+    return [0.0] + [new / old for new, old, _, _ in box if old and new / old > 0]
 
 
 def _score_nothing(graph: object, rows: Rows) -> Floats:

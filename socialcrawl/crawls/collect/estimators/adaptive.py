@@ -48,6 +48,7 @@ SMALL = 1e-12  # a variance below is none
 TOGETHER = 1024  # rows whose products are held in memory
 ROUNDS, CLOSE = 200, 1e-9  # of the descent to the weights: how often at most, and when they stand still
 LN2 = 0.6931471805599453
+FRACTION = 52  # bits of a float64 after its exponent, which is greater by 1023
 
 
 class Adaptive(Estimator):
@@ -111,6 +112,12 @@ class Adaptive(Estimator):
 
     def _learn_rows(self, features: Floats, values: Floats) -> None:
         """Add rows to the sums of products, one after the other."""
+        if len(values) == 1:  # as while a crawl goes on: the same, without arrays of arrays
+            row = np.append(features[:, 0], values)
+            self._first = self._first + row
+            self._second = self._second + row[:, None] * row
+            self.rows += 1
+            return
         for begin in range(0, len(values), TOGETHER):
             some = slice(begin, begin + TOGETHER)
             rows = np.concatenate([features[:, some], values[None, some]]).T
@@ -149,16 +156,29 @@ def make_features(columns: Floats, flow: Floats, known: Floats, record: Floats) 
         known: likewise.
         record: likewise.
     """
-    n, e, ne, links, n_max, e_max = columns
-    many = np.maximum(links, 1.0)
-    logs = take_logarithm(np.stack([n, e, ne, links, flow, known]))
-    return np.concatenate([logs, np.stack([n_max, e_max, n / many, e / many, record])])
+    n, e, _, links, n_max, e_max = columns
+    many, made = np.maximum(links, 1.0), np.empty((len(FEATURES), len(links)))
+    made[:4], made[4], made[5] = columns[:4], flow, known
+    made[:6] = take_logarithm(made[:6])
+    made[6], made[7] = n_max, e_max
+    np.divide(n, many, out=made[8])
+    np.divide(e, many, out=made[9])
+    made[10] = record
+    return made
 
 
 def take_logarithm(x: Floats) -> Floats:
-    """Return ln(1 + x) at powers of two, and linear between them: it is the same number on every machine."""
-    mantissa, exponent = np.frexp(1.0 + x)
-    return np.asarray((exponent + 2.0 * mantissa - 2.0) * LN2)
+    """Return ln(1 + x) at powers of two, and linear between them: it is the same number on every machine.
+
+    The bits of a float64 are its exponent and then its fraction: read as an integer, they are that logarithm to base 2.
+    """
+    bits = (1.0 + x).view(np.int64)
+    bits -= (1023 - 2) << FRACTION  # 2 more than it is: so it is rounded as a number above 1 is
+    logarithm = bits.astype(np.float64)
+    logarithm *= 2.0**-FRACTION
+    logarithm -= 2.0
+    logarithm *= LN2
+    return logarithm
 
 
 def compute_variance(spread: Sequence[Sequence[float]], weights: Sequence[float]) -> float:

@@ -11,8 +11,12 @@ from socialcrawl.crawls.collect.estimators.base import Floats
 from socialcrawl.crawls.collect.estimators.records import (
     COUNT,
     DOUBT,
+    FLOW,
     KINDS,
+    KNOWN,
+    LINKS,
     SUM,
+    UNKNOWN,
     Records,
     average_records,
     update_told,
@@ -24,22 +28,19 @@ class RecordHistory(NamedTuple):
     """What `Records` held of each of m nodes just before it was fetched, and of all just after.
 
     Attributes:
-        flow, known: float64[m]; unknown: float64[KINDS, m]; links: int32[m]: before.
+        columns: of `Records.lines`, float64[UNKNOWN + KINDS, m]: before.
         totals: float64[m]; sums: float64[KINDS, m]; counts: int64[KINDS, m]: after.
     """
 
-    flow: Floats
-    known: Floats
-    unknown: Floats
-    links: NDArray[np.int32]
+    columns: Floats
     totals: Floats
     sums: Floats
     counts: NDArray[np.int64]
 
     def average(self, places: Rows, means: Sequence[float]) -> tuple[Floats, Floats, Floats]:
         """Return what `Records.add_up` returned of nodes just before they were fetched."""
-        flow, known, links = self.flow[places], self.known[places], self.links[places]
-        return flow, known, average_records(known, self.unknown[:, places], links, means)
+        columns = self.columns[:, places]
+        return columns[FLOW], columns[KNOWN], average_records(columns, means)
 
 
 class _Events(NamedTuple):
@@ -118,7 +119,7 @@ class BulkRecords(Records):
         self.total = float(totals[-1])
         learned = place, teller % KINDS, values[place]
         sums, counts = self._sum_kinds(total.reshape(many, KINDS), count.reshape(many, KINDS), *learned)
-        return RecordHistory(*before, totals, sums, counts)
+        return RecordHistory(before, totals, sums, counts)
 
     def _list_links(self, graph: CrawlGraph, rows: Rows, base: int) -> tuple[Rows, Rows]:
         """Return the targets of these rows and the record of each link to them, by record."""
@@ -190,10 +191,8 @@ class BulkRecords(Records):
             np.repeat(np.concatenate(unknown)[turns], many),
         )
 
-    def _add_all(
-        self, rows: Rows, begun: _Events, events: _Events, flow: Floats
-    ) -> tuple[Floats, Floats, Floats, NDArray[np.int32]]:
-        """Add what new records begin with and what records tell; return what `rows` had just before they were fetched.
+    def _add_all(self, rows: Rows, begun: _Events, events: _Events, flow: Floats) -> Floats:
+        """Add what new records begin with and what records tell; return columns just before the nodes were fetched.
 
         Args:
             rows: of the nodes, by place.
@@ -204,17 +203,17 @@ class BulkRecords(Records):
         # What reaches a node before it is fetched comes first: so its own state can be read between.
         early, is_begun_early = self._is_early(rows, events), self._is_early(rows, begun)
         self._add(events.select(early), begun.row[is_begun_early], flow[is_begun_early])
-        before = self.flow[rows], self.known[rows], self.unknown[:, rows], self.links[rows]
+        before = self.lines[rows].T
         self._add(events.select(~early), begun.row[~is_begun_early], flow[~is_begun_early])
         return before
 
     def _add(self, events: _Events, linked: NDArray[np.int32], flow: Floats) -> None:
-        np.add.at(self.known, events.row, events.known)
-        for kind, unknown in enumerate(self.unknown):
+        np.add.at(self._columns[KNOWN], events.row, events.known)
+        for kind in range(KINDS):
             of_kind = events.kind == kind
-            np.add.at(unknown, events.row[of_kind], events.unknown[of_kind])
-        np.add.at(self.flow, linked, flow)
-        np.add.at(self.links, linked, 1)
+            np.add.at(self._columns[UNKNOWN + kind], events.row[of_kind], events.unknown[of_kind])
+        np.add.at(self._columns[FLOW], linked, flow)
+        np.add.at(self._columns[LINKS], linked, 1.0)
 
     def _is_early(self, rows: Rows, events: _Events) -> NDArray[np.bool_]:
         """Return whether each event reaches a node before that is fetched, as one of `rows`, or one that is not."""

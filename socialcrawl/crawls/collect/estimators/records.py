@@ -14,6 +14,7 @@ DOUBT = 3.0  # targets of value mu that a record begins with
 GROWN = 1.25  # growth at which a record is updated
 KINDS = 2  # of links: those without weight, and those with
 SUM, COUNT, TOLD_SUM, TOLD_COUNT = range(4)  # columns of a record
+LINKS, FLOW, KNOWN, UNKNOWN = range(4)  # columns of a row, the last one by kind of link: beside each other in memory
 
 
 class Records:
@@ -24,17 +25,18 @@ class Records:
     stays 0: later rows are read from there.
 
     Attributes:
-        known: float64 by row: the sum over its links of (sum of values) / (number + DOUBT) of the record of the link.
-        unknown: likewise of DOUBT / (number + DOUBT), by kind of link, shape (KINDS, rows): to be multiplied by mu.
-        links: int32 by row: how many there are.
-        flow: float64 by row: the sum over mentioners u of value(u) / sqrt(number of links of u).
+        lines: float64 by row, with these columns:
+            LINKS: how many there are to it.
+            FLOW: the sum over mentioners u of value(u) / sqrt(number of links of u).
+            KNOWN: the sum over its links of (sum of values) / (number + DOUBT) of the record of the link.
+            UNKNOWN: likewise of DOUBT / (number + DOUBT), to be multiplied by mu; for the next kind one further.
         sums, counts: by kind: of the values of all targets that were fetched, once for each link.
         total, fetched: of the values of all fetched nodes.
     """
 
     def __init__(self) -> None:
-        self.known, self.unknown, self.flow = np.zeros(1024), np.zeros((KINDS, 1024)), np.zeros(1024)
-        self.links = np.zeros(1024, np.int32)
+        self.lines = np.zeros((1024, UNKNOWN + KINDS))
+        self._columns = list(self.lines.T)
         self.sums, self.counts = [0.0] * KINDS, [0] * KINDS
         self.total, self.fetched = 0.0, 0
         self._number = np.full(1024, -1, np.int32)  # of each fetched row
@@ -48,12 +50,11 @@ class Records:
 
     def reserve(self, size: int) -> None:
         """Make room for `size` rows."""
-        if (size := size + 1) > len(self.known):
-            self.known, self.flow = grow_array(self.known, size), grow_array(self.flow, size)
-            self.links = grow_array(self.links, size)
-            self.unknown = np.stack([grow_array(one, size) for one in self.unknown])
+        if (size := size + 1) > len(self.lines):
+            self.lines = grow_array(self.lines, size)
+            self._columns = list(self.lines.T)  # adding to one is faster than to a column that is looked up
             self._number, self._last = (
-                np.concatenate([old, np.full(len(self.known) - len(old), -1, np.int32)])
+                np.concatenate([old, np.full(len(self.lines) - len(old), -1, np.int32)])
                 for old in (self._number, self._last)
             )
 
@@ -86,9 +87,8 @@ class Records:
             rows: any.
             means: mu by kind of link, and of a node without links.
         """
-        flow, known = self.flow.take(rows, mode="clip"), self.known.take(rows, mode="clip")
-        unknown, links = self.unknown.take(rows, axis=1, mode="clip"), self.links.take(rows, mode="clip")
-        return flow, known, average_records(known, unknown, links, means)
+        columns = self.lines.take(rows, axis=0, mode="clip").T
+        return columns[FLOW], columns[KNOWN], average_records(columns, means)
 
     def _begin_records(self, number: int, by_kind: Sequence[Rows], *, is_new: bool) -> None:
         """Let the records of a node begin with these targets, or begin again."""
@@ -136,13 +136,17 @@ class Records:
         """Add what a node and its records say of its targets, or take it back."""
         records = range(KINDS * number, KINDS * number + KINDS)
         share = float(self._value[number]) / sqrt(max(sum(len(self._targets[one]) for one in records), 1))
-        for record, unknown in zip(records, self.unknown, strict=True):
+        for kind, record in enumerate(records):
             if len(targets := self._targets[record]):
                 _, _, total, count = self._own[record].tolist()
-                self.links[targets] += sign
-                self.flow[targets] += sign * share
-                self.known[targets] += sign * (total / (count + DOUBT))
-                unknown[targets] += sign * (DOUBT / (count + DOUBT))
+                more = {
+                    LINKS: 1.0,
+                    FLOW: share,
+                    KNOWN: total / (count + DOUBT),
+                    UNKNOWN + kind: DOUBT / (count + DOUBT),
+                }
+                for column, one in more.items():
+                    self._columns[column][targets] += sign * one
 
     def _tell_records(self, row: int, more: float, *, is_new: bool) -> list[Rows]:
         """Let the records of links to a node know its value, or what was added to it; return rows that this changes."""
@@ -163,10 +167,9 @@ class Records:
         changed = []
         telling = np.array(found)[tells].tolist()
         for record, more_known, less_unknown in zip(telling, known.tolist(), unknown.tolist(), strict=True):
-            targets = self._targets[record]
-            self.known[targets] += more_known
-            self.unknown[record % KINDS, targets] += less_unknown
-            changed.append(targets)
+            changed.append(targets := self._targets[record])
+            self._columns[KNOWN][targets] += more_known
+            self._columns[UNKNOWN + record % KINDS][targets] += less_unknown
         return changed
 
     def _reserve_records(self) -> None:
@@ -176,19 +179,20 @@ class Records:
             self._value = grow_array(self._value, self.fetched)
 
 
-def average_records(known: Floats, unknown: Floats, links: NDArray[np.int32], means: Sequence[float]) -> Floats:
-    """Return the mean of the records of links to rows.
+def average_records(columns: Floats, means: Sequence[float]) -> Floats:
+    """Return the mean of the records of links to m rows, shape (m,).
 
     Args:
-        known: as `Records` has it of these rows, as the next two.
-        unknown: likewise.
-        links: likewise.
+        columns: of `Records.lines` of the rows, shape (UNKNOWN + KINDS, m).
         means: as in `Records.add_up`.
     """
-    total = known.copy()
-    for mean, of_kind in zip(means, unknown, strict=False):
+    total = columns[KNOWN] + means[0] * columns[UNKNOWN]
+    for mean, of_kind in zip(means[1:], columns[UNKNOWN + 1 :], strict=False):
         total += mean * of_kind
-    return np.where(links > 0, total / np.maximum(links, 1), means[-1])
+    links = columns[LINKS]
+    total /= np.maximum(links, 1.0)
+    total[links <= 0] = means[-1]
+    return np.asarray(total)
 
 
 def split_links(graph: CrawlGraph, row: int) -> tuple[Rows, Rows]:

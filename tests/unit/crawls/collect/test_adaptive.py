@@ -205,9 +205,7 @@ def test_a_history_taken_in_at_once_is_the_same_bit_for_bit_as_node_by_node(seed
 
 def list_state(records):
     """All that records know, without the room that they have for more."""
-    sizes = {"_number": -1, "_last": -1}
-    by_name = {name: np.asarray(value) for name, value in vars(records).items() if name != "_targets"}
-    found = {name: np.trim_zeros(value.ravel() - sizes.get(name, 0), "b").tolist() for name, value in by_name.items()
-             if name != "unknown"}  # fmt: skip
-    found["unknown"] = [np.trim_zeros(one, "b").tolist() for one in records.unknown]
+    sizes, apart = {"_number": -1, "_last": -1}, ("_targets", "_columns")
+    by_name = {name: np.asarray(value) for name, value in vars(records).items() if name not in apart}
+    found = {name: np.trim_zeros(value.ravel() - sizes.get(name, 0), "b").tolist() for name, value in by_name.items()}
     return found | {"_targets": [targets.tolist() for targets in records._targets]}
