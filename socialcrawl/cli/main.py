@@ -362,7 +362,8 @@ def simulate(
 def plugins(*, as_json: AsJson = False) -> None:
     """List installed plug-ins.
 
-    It shows what other packages add (estimators, strategies, platforms and kinds of campaigns), and whether it loads.
+    It shows what other packages add (estimators, strategies, walks, platforms and kinds of campaigns), and whether it
+    loads.
     """
     from socialcrawl.cli.commands.installed_plugins import show_plugins  # noqa: PLC0415
     from socialcrawl.render.console import make_console  # noqa: PLC0415

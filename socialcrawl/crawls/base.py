@@ -380,6 +380,11 @@ class CrawlKind(ABC):
         del section, platform
         yield f"kind: `{self.facts.name}`, {self.does}"
 
+    def tell_method(self, section: Mapping[str, Any]) -> Iterator[str]:
+        """Yield sentences for a methods paragraph on methods that its section names and `paper` does not describe."""
+        del section
+        yield from ()
+
     def publish(self, section: Mapping[str, Any]) -> dict[str, Any]:
         """Return what a datasheet may tell of its section: all but `private` and what names files."""
         return {key: value for key, value in section.items() if key not in (*self.facts.files, *self.private)}

@@ -135,6 +135,7 @@ def _describe_methods(facts: CollectionFacts, found: Summary, version: str) -> I
     if facts.kind == DEFAULT.name:
         yield f"The share of the accounts on topic that is held {SAMPLED if facts.sample else 'was not measured'}."
     yield f"Random seed {facts.seed}; the command socialcrawl verify replays the decisions."
+    yield from kind.tell_method(facts.settings.get(facts.kind, {}))
     if (
         kind.paper
         and not _searches_only(facts)

@@ -13,6 +13,7 @@ from socialcrawl.crawls.sample.estimates import Bar, Estimate
 from socialcrawl.crawls.sample.mixing import MixingVerdict
 from socialcrawl.crawls.sample.report import MOST, SampleReport
 from socialcrawl.crawls.sample.walk_components import WalkComponent
+from socialcrawl.crawls.sample.walk_laws import BUILT_IN
 from socialcrawl.render.console import Text
 from socialcrawl.text.wording import pluralize, round_up
 
@@ -152,6 +153,8 @@ def _describe_quality(found: SampleReport) -> Iterator[str]:
         f"{pluralize(found.read, 'account')} read, {found.on_topic:,} on topic, by "
         f"{pluralize(found.walkers, 'walk that goes', 'walks that go')} {FOCUS[found.focus]}"
     )
+    if found.walk != BUILT_IN:
+        yield f"the walk is {found.walk}" + (f", after {found.paper}" if found.paper else "")
     yield from explain_parts(found.parts)
     yield from explain_verdict(found.verdict)
     if found.verdict.whole:

@@ -11,6 +11,7 @@ from typing import Any
 _HOMES = {
     "ESTIMATOR_CHECKS": "estimator_checks",
     "STRATEGY_CHECKS": "strategy_checks",
+    "WALK_CHECKS": "walk_checks",
     "PLATFORM_CHECKS": "platform_checks",
     "KIND_CHECKS": "kind_checks",
     "KindCase": "kind_checks",

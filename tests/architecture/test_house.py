@@ -549,7 +549,7 @@ SAME_IDEA = {
     *("platform", "source", "wire", "classify", "parse", "entities", "vocabulary", "profiles", "identifiers"),
     *("service", "render", "parameters", "search"),
     *("commands", "runs", "audit", "backup", "check", "daemon", "export", "forget", "quote", "steering", "train"),
-    *("holdings", "integrity", "snapshot"),
+    *("holdings", "integrity", "snapshot", "walks"),
 }
 """File stems that several folders have for the same idea: one for each kind, platform or paper, or for a command."""
 

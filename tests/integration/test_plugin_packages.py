@@ -7,10 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from commands import campaign_file, socialcrawl
 from x_crawls import posts_file, rows
 
+from socialcrawl.lab.experiments.sampling.worlds import link_pages
 from socialcrawl.mock.server import serve_in_thread
 
 ROOT = Path(__file__).parents[2]
@@ -76,6 +78,7 @@ def test_all_packages_are_listed_with_their_versions_and_load(installed, tmp_pat
     assert {(row["group"], row["name"], row["package"], row["version"], row["problem"]) for row in listed} >= {
         ("socialcrawl.estimators", "river-tree", "socialcrawl-river", "1.0", ""),
         *(("socialcrawl.estimators", name, "socialcrawl-baselines", "1.0", "") for name in BASELINES),
+        ("socialcrawl.walks", "metropolis-hastings", "socialcrawl-baselines", "1.0", ""),
         ("socialcrawl.platforms", "forum", "socialcrawl-json-forum", "1.0", ""),
     }
 
@@ -97,6 +100,26 @@ def test_a_campaign_is_steered_by_the_estimator_of_a_package_and_verified(instal
     scores = {score for (score,) in rows(tmp_path / "mine.db", "select score from pick where act = 'expand'")}
     assert len(scores) > 3  # it has learned
     assert "mine (collect, x;" in told("verify", "mine.db")
+
+
+def test_walks_are_compared_on_the_largest_part_of_a_graph_and_are_alike_where_all_have_as_many_neighbours(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "examples/plugins/modern-baselines"))
+    import compare_walks
+
+    ring = [(u, (u + step) % 40) for u in range(40) for step in (1, 2, 3)]
+    links = np.array([*ring, (40, 41), (41, 42)])
+    whole = link_pages(links[:, 0], links[:, 1], 43)
+    graph, on = compare_walks.undirect(whole, np.arange(43) % 4 == 0)
+    assert (graph.size, graph.links, int(on.sum())) == (40, 240, 10)
+    assert set(np.diff(graph.indptr).tolist()) == {6}
+    assert int(compare_walks.collect_breadth_first(graph).sum()) == 12  # HELD of them
+    found = compare_walks.compare(graph, on, runs=3, budget=30)
+    one, other = found.values()
+    for measure in (*compare_walks.MEASURES, "draws"):  # every neighbour that is drawn is accepted
+        assert [row[measure] for row in one] == pytest.approx([row[measure] for row in other])
+    assert len({row["share on topic"] for row in one}) > 1
+    assert [row["mean number of neighbours"] for row in one] == pytest.approx([0.0] * 3)
+    assert {row["unvisited"] for row in one} <= {0.0, 1 / 30, 2 / 30, 3 / 30, 4 / 30}  # where a walk goes next, at most
 
 
 def test_a_campaign_reads_a_forum_by_the_platform_of_a_package(installed, tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from refresh_towns import DEAF, Lively, Ticking, opened, sampling, told
 from test_crash import KilledError, Mortal
 from test_refresh_guarantees import AWHILE, LIMIT, lost, to_the_end
 from tiny_town import close, person
-from walk_graphs import WalkRules
+from walk_graphs import METROPOLIS, WalkRules
 
 from socialcrawl.crawls.sample.rules import FOCUSES
 from socialcrawl.platforms.x.source import MENTIONS
@@ -105,6 +105,22 @@ def test_killed_before_or_after_a_durable_change_it_walks_the_same_ways(focus, u
 @pytest.mark.parametrize("focus", FOCUSES)
 def test_killed_before_or_after_any_durable_change_it_walks_the_same_ways(focus, undisturbed):
     killed(focus, undisturbed, range)
+
+
+def test_killed_or_sent_away_a_walk_of_another_package_walks_the_same_ways():
+    how = WalkRules("hard", walk=METROPOLIS, **SOME)
+    expected, rows, changes, whole, _ = wholly(how)
+    assert {weight for _, _, weight, _ in rows} == {1.0}
+    for moment in range(3, changes, 19):
+        store, wire = MemoryStore(), Lively(Ticking())
+        assert live(store, wire, how, moment, after=bool(moment % 2)) == moment + 1
+        live(store, wire, how)
+        assert told(store) == expected
+        sound(wire, whole, lost(store))
+        assert drawn(store, how)[0] == rows
+    away = wholly(how, patience=AWHILE)
+    assert away[:2] == (expected, rows)
+    assert away[3].away > 1
 
 
 def in_sql(path, wire, focus, *args, **more):

@@ -112,3 +112,20 @@ class Searching(KnownGraphSource):
         yield from ()
         sources = np.searchsorted(self.graph.indptr, np.flatnonzero(self.graph.indices == pick.node), "right") - 1
         return {pick.n: Outcome(pick.n, pick.node, 0.0, targets=sources[:100])}
+
+
+class Metropolis:
+    """The law of Metropolis and Hastings, for a uniform sample."""
+
+    paper = "Hastings (1970)"
+
+    def accept(self, degree: int, proposed: int) -> float:
+        """The chance that makes all nodes equally likely."""
+        return min(1.0, degree / proposed)
+
+    def weigh(self, degree: int) -> float:
+        """All draws count alike."""
+        return 1.0
+
+
+METROPOLIS = "walk_graphs:Metropolis"

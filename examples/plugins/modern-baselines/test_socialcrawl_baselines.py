@@ -1,17 +1,17 @@
-"""The estimators keep the contract of socialcrawl, and decide as worked out by hand."""
+"""The estimators and the walk keep the contract of socialcrawl, and decide as worked out by hand."""
 
 from math import log, sqrt
 
 import numpy as np
 import pytest
-from socialcrawl_baselines import D3TS, NOL, BoostedTrees, SleepingBandit
+from socialcrawl_baselines import D3TS, NOL, BoostedTrees, MetropolisHastings, SleepingBandit
 from socialcrawl_baselines.d3ts import ARMS, Beliefs, Linear
 from socialcrawl_baselines.lessons import FEATURES, Lessons, make_features
 from socialcrawl_baselines.nol import fit_heavy_tails
 
 from socialcrawl.contracts.estimators import COLUMNS, CrawlGraph
 from socialcrawl.contracts.platforms import Node
-from socialcrawl.testing import ESTIMATOR_CHECKS, KNOWN_GRAPHS, draw_random, replay
+from socialcrawl.testing import ESTIMATOR_CHECKS, KNOWN_GRAPHS, WALK_CHECKS, draw_random, replay
 
 MAKERS = {
     "d3ts": lambda: D3TS(first=5, trees=3),
@@ -221,3 +221,28 @@ def test_accounts_of_the_same_leaves_are_ordered_by_their_mentions():
     one, four = graph.row(Node(1)), graph.row(Node(4))
     low, high = estimator.score(graph, np.array([one, four]), 40)
     assert 0 < high - low < 1e-5
+
+
+# Metropolis-Hastings walks
+
+
+@pytest.mark.parametrize("check", WALK_CHECKS, ids=lambda check: check.__name__)
+def test_the_walk_keeps_its_contract(check):
+    check(MetropolisHastings)
+
+
+def test_it_always_goes_to_fewer_neighbours_and_seldom_to_many():
+    walk = MetropolisHastings()
+    assert [walk.accept(6, proposed) for proposed in (1, 6, 12, 60)] == [1.0, 1.0, 0.5, 0.1]
+    assert walk.weigh(1) == walk.weigh(60) == 1.0
+
+
+def test_on_a_star_each_account_is_as_likely_as_any_other():
+    leaves = 4
+    walk = MetropolisHastings()
+    chances = np.zeros((leaves + 1, leaves + 1))  # the middle is number 0
+    chances[0, 1:] = walk.accept(leaves, 1) / leaves
+    chances[1:, 0] = walk.accept(1, leaves)
+    chances += np.diag(1.0 - chances.sum(axis=1))
+    assert chances[1, 1] == 0.75  # a leaf stays three times in four
+    assert np.full(leaves + 1, 0.2) @ chances == pytest.approx(np.full(leaves + 1, 0.2))

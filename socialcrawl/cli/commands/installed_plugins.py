@@ -14,6 +14,7 @@ from socialcrawl.crawls.collect.estimators.registry import ESTIMATORS
 from socialcrawl.crawls.collect.strategies import ADDED
 from socialcrawl.crawls.facts import KINDS
 from socialcrawl.crawls.registry import find_kind
+from socialcrawl.crawls.sample.walk_laws import WALKS
 from socialcrawl.platforms.facts import PLATFORMS
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.render.console import Text
@@ -23,6 +24,7 @@ from socialcrawl.text.terminal import write_json
 GROUPS: tuple[tuple[PluginGroup, Callable[[str], Any]], ...] = (
     (ESTIMATORS, ESTIMATORS.load),
     (ADDED, ADDED.load),
+    (WALKS, WALKS.load),
     (PLATFORMS, find_platform),
     (KINDS, find_kind),
 )
@@ -43,7 +45,7 @@ def show_plugins(console: Console, *, as_json: bool) -> int:
         return code
     if not any(installed for _, installed in found):
         console.print(
-            "No plug-ins are installed. Packages add estimators, strategies, platforms and kinds of campaigns."
+            "No plug-ins are installed. Packages add estimators, strategies, walks, platforms and kinds of campaigns."
         )
         return code
     for group, installed in found:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from socialcrawl.crawls.sample.walk_laws import BUILT_IN, describe_walk
 from socialcrawl.text.wording import pluralize
 
 FOCUSES = {
@@ -19,6 +20,9 @@ def tell_choice(sample: Mapping[str, Any]) -> Iterator[str]:
     if "focus" in sample:
         goes = _describe_walk(sample)
         yield f"read: the account that a walk draws next, at random from the neighbours of its place; it goes {goes}"
+    if (walk := sample.get("walk", BUILT_IN)) != BUILT_IN:
+        yield f"walk: {describe_walk(walk)}; it stays where it is if it does not accept the account that was drawn"
+        yield "the weight of a visit is that of this walk, so that all accounts count equally"
     if sample.get("inward"):
         yield "accounts that mention an account are neighbours too: the first 100 that the platform's search returns"
     if "walkers" in sample:
@@ -26,7 +30,7 @@ def tell_choice(sample: Mapping[str, Any]) -> Iterator[str]:
             f"its first {pluralize(sample.get('burn_in', 0), 'visit')} on topic, because these depend on where it began"
         )
         yield f"{pluralize(sample['walkers'], 'walk')}; each drops {dropped}"
-    if "weights" in sample:
+    if "weights" in sample and walk == BUILT_IN:
         weighed = (
             "1 divided by the number of its neighbours"
             if sample["weights"] == "degree"

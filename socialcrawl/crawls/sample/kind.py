@@ -18,6 +18,7 @@ from socialcrawl.crawls.facts import SAMPLE
 from socialcrawl.crawls.sample.crawl import Sample
 from socialcrawl.crawls.sample.make import make_predicate, make_sample, make_wider_predicate
 from socialcrawl.crawls.sample.section import WIDER_JUDGES
+from socialcrawl.crawls.sample.walk_laws import BUILT_IN, describe_walk, make_walk
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.crawls.track.tracked_graph import COLUMNS
 from socialcrawl.errors import SettingsError
@@ -61,6 +62,7 @@ statistics have to weight them (table `sampled`, `socialcrawl audit`)."""
         """See `CrawlKind.check`."""
         self.predicates(settings)
         sample = settings.sample
+        make_walk(sample.walk)
         if settings.source.pages_after_match is None or (sample.focus == "hard" and sample.counts and not sample.tree):
             return
         raise SettingsError(
@@ -73,7 +75,8 @@ statistics have to weight them (table `sampled`, `socialcrawl audit`)."""
         sample, steps = settings.sample, settings.crawl.steps
         ends = f", until {pluralize(sample.samples, 'visit counts', 'visits count')}" if sample.samples else ""
         first = pluralize(steps, "step") if steps else "no end"
-        return f"{first}, {sample.walkers} walks with focus {sample.focus}{ends}"
+        walks = "walks" if sample.walk == BUILT_IN else f"walks ({sample.walk})"
+        return f"{first}, {sample.walkers} {walks} with focus {sample.focus}{ends}"
 
     def count(self, settings: Settings, platform: Platform) -> Mapping[str, Any]:
         """See `CrawlKind.count`."""
@@ -112,6 +115,11 @@ statistics have to weight them (table `sampled`, `socialcrawl audit`)."""
         walks = f"{crawl.rules.walkers:,} with {pluralize(draws, 'draw')}, {crawl.graph.left:,} wait for an account"
         rows = [("on topic", f"{on_topic} accounts"), ("walks", walks)]
         return Progress("read", f"on topic {on_topic}", f"draws {draws:,}", rows)
+
+    def tell_method(self, section: Mapping[str, Any]) -> Iterator[str]:
+        """See `CrawlKind.tell_method`."""
+        if section.get("walk", BUILT_IN) != BUILT_IN:
+            yield f"The walk was {describe_walk(section['walk'])}."
 
     def publish(self, section: Mapping[str, Any]) -> dict[str, Any]:
         """See `CrawlKind.publish`. A pattern stands for those of a wider topic, without which there is none."""

@@ -30,6 +30,7 @@ from socialcrawl.crawls.sample.neighbour_lists import GONE, UNREAD
 from socialcrawl.crawls.sample.spectral_gap import compute_relaxation
 from socialcrawl.crawls.sample.visits import Visits
 from socialcrawl.crawls.sample.walk_components import WalkComponents
+from socialcrawl.crawls.sample.walk_laws import weigh_links
 from socialcrawl.crawls.sample.walks import Walks
 
 Floats = NDArray[np.float64]
@@ -133,7 +134,9 @@ class _WalkedParts:
         rules = self.walks.rules
         if rules.exact or (rules.focus == "neighbourhood" and rules.crude):  # neighbours are drawn until one will do
             return compute_relaxation(links)
-        every = np.bincount(number[self.owner[mine]], minlength=size)
+        every = np.bincount(number[self.owner[mine]], minlength=size).astype(np.float64)
+        if self.walks.law is not None:
+            links, every = weigh_links(self.walks.law, links, every)
         return compute_relaxation(links + diags_array(np.maximum(every - links.sum(axis=1), 0.0)))
 
     @property

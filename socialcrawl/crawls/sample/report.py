@@ -31,6 +31,7 @@ from socialcrawl.crawls.sample.mixing import MixingVerdict
 from socialcrawl.crawls.sample.topic_stability import TopicStability, measure_stability
 from socialcrawl.crawls.sample.visits import ReadNodes, Visits
 from socialcrawl.crawls.sample.walk_components import WalkComponent
+from socialcrawl.crawls.sample.walk_laws import BUILT_IN
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.storage.queries.holdings import count_languages, read_posts
 from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
@@ -77,6 +78,7 @@ class SampleReport:
 
     Attributes:
         focus: where its walks may go; `walkers`: how many there are.
+        walk: the name of its walk; `paper`: where one of another package is described, "" where it does not say so.
         read: accounts that were read; `on_topic`: those of them on topic.
         precision: the share of visits on topic; NaN before the first.
         burn_in: on-topic visits of each walk that do not count; `burning`: walks that have not got beyond them.
@@ -114,6 +116,8 @@ class SampleReport:
     subtopics: Mapping[str, Estimate]
     verdict: MixingVerdict
     parts: tuple[WalkComponent, ...] = ()
+    walk: str = BUILT_IN
+    paper: str = ""
 
 
 WITHHELD: dict[str, Any] = {
@@ -184,6 +188,8 @@ def summarize_sample(traces: CampaignTraces, found: FoldedSample, sub: Sequence[
         "steps": None if more is None or not arrived else more * found.crawl.taken / series.visits,
         "verdict": verdict,
         "parts": seen.parts.each,
+        "walk": how.walk,
+        "paper": "" if (law := found.crawl.walks.law) is None else law.paper,
     }
     return SampleReport(**counts, **(_make_estimates(traces, found, sub) if verdict.enough else WITHHELD))
 

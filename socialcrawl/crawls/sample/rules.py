@@ -11,6 +11,7 @@ class WalkRules:
     """The rules of a sample (Bar-Yossef, Kanungo, Krauthgamer, sections 3.3 to 4).
 
     Attributes:
+        walk: "max-degree", or the name of one that another package adds (walk_laws.py).
         focus: "none" goes anywhere (what is off topic is left out afterwards), "hard" on topic only, "neighbourhood"
             also up to k links from it, "trial" off topic for up to k steps before it goes back, "ancestor" on a wider
             topic that the topic is a part of (named, not tried in the paper).
@@ -59,6 +60,7 @@ class WalkRules:
     trap_window: int = 100
     trap_hosts: int = 20
     seed: int = 0
+    walk: str = "max-degree"
 
     def compute_quota(self, walker: int) -> float:
         """Return how many on-topic visits walk number `walker` makes, those of the burn-in included.

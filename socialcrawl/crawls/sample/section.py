@@ -2,10 +2,11 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from socialcrawl.campaign.sections.values import FilePath, Positive, Section
 from socialcrawl.crawls.sample.rules import WalkRules
+from socialcrawl.crawls.sample.walk_laws import check_walk, find_conflict
 from socialcrawl.engine.model import LARGEST
 from socialcrawl.platforms.facts import find_platform_facts
 
@@ -22,6 +23,10 @@ class SampleSection(Section):
     focus: Literal["none", "hard", "neighbourhood", "trial", "ancestor"] = Field(
         default=RULES.focus,
         description="where walks may go: anywhere; on topic; also near the topic; off it for k steps; on a wider topic",
+    )
+    walk: str = Field(
+        default=RULES.walk,
+        description="max-degree: that of the paper; or the walk of another package, by its name or as module:Class",
     )
     exact: bool = Field(
         default=RULES.exact, description="hard: judge all neighbours of an account, not only the one drawn"
@@ -96,10 +101,17 @@ class SampleSection(Section):
         default=None, description="ancestor: a CSV of accounts on the wider topic by hand: account, on_topic"
     )
 
+    @field_validator("walk")
+    @classmethod
+    def _check_walk(cls, name: str) -> str:
+        return check_walk(name)
+
     @model_validator(mode="after")
     def _check_rules(self) -> Self:
         if self.exact and self.focus != "hard":
             raise ValueError(f'exact is for focus = "hard", not "{self.focus}": remove it')
+        if conflict := find_conflict(self):
+            raise ValueError(conflict)
         wider = next((key for key in WIDER if getattr(self, key)), "")
         if wider and self.focus != "ancestor":
             raise ValueError(f'{wider} is for focus = "ancestor", not "{self.focus}": remove it')

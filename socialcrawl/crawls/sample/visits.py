@@ -30,7 +30,8 @@ class Visits:
         visit: int64[m], number of the visit in its walk; a new one begins when the walk comes to a node.
         came: bool[m], whether the visit begins in this row; `jumped`: by a jump out of a trap.
         degree: float64[m], d: of the list, d_S, or the estimate of d_T, as the settings say.
-        weight: float64[m], for statistics over nodes: 1/d, of mean 1 over rows kept; or the time drawn, at least 1.
+        weight: float64[m], for statistics over nodes: 1/d, or as a walk of another package weighs, of mean 1 over rows
+            kept; or the time drawn, at least 1.
         kept: bool[m], whether the walk's burn-in is over.
         proposal: int64[m], the neighbour drawn, uniform among the node's.
         proposal_on_topic: int8[m], 1, 0, or -1 where it was not or cannot be read.
@@ -174,7 +175,10 @@ def _compute_weights(walks: Walks, walker: Ints, degree: Floats, arrived: Bools,
     rules = walks.rules
     if rules.focus == "trial" and not rules.corrected:
         return arrived.astype(np.float64)
-    weights = _draw_times(rules, walks.walkers, degree) if rules.weights == "holding" else 1.0 / degree
+    if rules.weights == "holding":
+        weights = _draw_times(rules, walks.walkers, degree)
+    else:
+        weights = 1.0 / degree if walks.law is None else walks.law.weigh_all(degree)
     if rules.focus == "neighbourhood" and rules.crude:  # neighbours were drawn until one would do: one stay a visit
         weights = np.where(arrived, weights, 0.0)
     if rules.weights != "holding" and kept.any():

@@ -90,7 +90,9 @@ class Walker:
 
     __slots__ = (
         *(
+            "_chances",
             "_draws",
+            "_judging",
             "_start",
             "at",
             "came",
@@ -114,6 +116,8 @@ class Walker:
         self.trap = HostTrap(rules.trap_window, rules.trap_hosts, rules.seed, number) if rules.trap != "off" else None
         self._start = start_stream(rules.seed, f"walk {number}")
         self._draws: list[float] = []
+        self._judging = start_stream(rules.seed, f"accept {number}")
+        self._chances: tuple[int, list[float]] = -1, []
 
     @property
     def steps(self) -> int:
@@ -131,6 +135,13 @@ class Walker:
         self.places.append(self.at)
         self.came.append(self.how_came)
         self.how_came = STAYED
+
+    def draw_chance(self) -> float:
+        """Return the number from 0 to 1 that decides about the neighbour drawn last: the same each time."""
+        block, step = divmod(len(self.codes) - 1, BLOCK)
+        if self._chances[0] != block:
+            self._chances = block, draw_numbers(self._judging, block * BLOCK, BLOCK).tolist()
+        return self._chances[1][step]
 
     def go(self, place: int, group: int, on: int, arrival: int = ARRIVED) -> None:
         """Be at a place of this group, on topic or not, having ARRIVED or JUMPED there."""

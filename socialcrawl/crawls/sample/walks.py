@@ -2,6 +2,7 @@
 
 stay with 1 - d(u)/D        free, and not drawn at all: visits weigh their mean time (visits.py)
 else draw v from N(u)       Walker.draw
+is v accepted?              always by the built-in walk; by another one as its law says (walk_laws.py)
 may it go to v?             the focus rule: Walks._may; near the topic are the nodes of T, from which one of B short
                             walks of at most k links meets it (section 3.5)
 is it caught?               Trap.catches: then it jumps
@@ -12,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 from socialcrawl.crawls.sample.neighbour_lists import GONE, UNREAD, NeighbourLists
 from socialcrawl.crawls.sample.rules import WalkRules
+from socialcrawl.crawls.sample.walk_laws import make_walk
 from socialcrawl.crawls.sample.walker import ARRIVED, JUMPED, NOTHING, Walker
 from socialcrawl.engine.draws import draw_numbers, start_stream
 from socialcrawl.engine.model import Node
@@ -75,10 +77,14 @@ class Walks:
     """All walks over one set of lists; with one exception nothing in here looks at more than one walk at a time.
 
     The exception is which nodes were read, and in which order: that is what the lists are.
+
+    Attributes:
+        law: what decides about the neighbours drawn; None: the built-in walk takes them all.
     """
 
     def __init__(self, rules: WalkRules) -> None:
         self.rules = rules
+        self.law = make_walk(rules.walk, rules.seed)
         self.lists = NeighbourLists(
             symmetric=rules.consistency == "symmetric",
             twice=rules.mutual == "twice",
@@ -120,7 +126,7 @@ class Walks:
                 continue
             if place > walker.met:
                 walker.met, walker.fresh = place, len(walker.codes)
-            answer = may(walker, place)
+            answer = may(walker, place) if self.law is None or self._accepts(walker, place) else STAY
             if answer == WAIT:
                 return self._needs
             if answer == GO:
@@ -164,6 +170,12 @@ class Walks:
             return False
         walker.draw(topical, 0, len(topical))
         return True
+
+    def _accepts(self, walker: Walker, place: int) -> bool:
+        """Return whether a walk of another package goes to a neighbour that was read, if its focus lets it."""
+        begins, at = self.lists.begins, walker.at
+        degree, proposed = begins[at + 1] - begins[at], begins[place + 1] - begins[place]
+        return self.law is None or walker.draw_chance() < self.law.accept(degree, proposed)
 
     def _judge_anywhere(self, _walker: Walker, _place: int) -> int:
         return GO
