@@ -1,7 +1,6 @@
 """Records of many nodes that were fetched one after the other, taken in at once: bit for bit as one by one."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,8 +95,9 @@ class BulkRecords(Records):
         targets, record = self._list_links(graph, rows, base)
         ends = np.searchsorted(record, np.arange(KINDS * many + 1))
         sizes = np.diff(ends)
-        self._targets += [targets[begin:end] for begin, end in pairwise(ends.tolist())]
         self._reserve_records()
+        self._span[KINDS * base : KINDS * self.fetched] = np.stack([self._ended + ends[:-1], sizes], axis=1)
+        self._add_targets(targets)
         self._value[base : self.fetched] = values
         source, number = record // KINDS, self._number[targets].astype(np.int64)
         first = self._connect_all(targets, record + KINDS * base)
@@ -181,11 +181,12 @@ class BulkRecords(Records):
         telling = np.concatenate(pairs)
         turns = np.argsort(telling)
         telling = telling[turns]
-        reached = [self._targets[record] for record in teller[telling].tolist()]
-        many = np.array([len(rows) for rows in reached], np.int64)
+        begins, many = self._span[teller[telling]].T
+        last = np.cumsum(many)
+        reached = self._targets[np.repeat(begins - last + many, many) + np.arange(many.sum())]
         return _make_events(
             np.repeat(place[telling], many),
-            np.concatenate([NO_ROWS, *reached]),
+            reached,
             np.repeat(teller[telling] % KINDS, many),
             np.repeat(np.concatenate(known)[turns], many),
             np.repeat(np.concatenate(unknown)[turns], many),

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.crawls.collect.estimators.base import Floats
-from socialcrawl.graph.graph import NO_ROWS, CrawlGraph, Rows
+from socialcrawl.graph.graph import CrawlGraph, Rows
 from socialcrawl.graph.links import grow_array
 
 DOUBT = 3.0  # targets of value mu that a record begins with
@@ -45,7 +45,9 @@ class Records:
         self._before = np.zeros(1024, np.int32)  # the link to the same row before each link
         self._record = np.zeros(1024, np.int32)  # to which each link belongs
         self._value = np.zeros(1024)  # by number
-        self._targets: list[Rows] = []  # by record
+        self._targets = np.zeros(1024, np.int64)  # of all records, one after the other
+        self._ended = 0  # how many there are
+        self._span = np.zeros((1024, 2), np.int64)  # by record: where its targets begin, and how many there are
         self._own = np.zeros((1024, TOLD_COUNT + 1))  # by record
 
     def reserve(self, size: int) -> None:
@@ -69,7 +71,6 @@ class Records:
         if is_new := number < 0:
             number = self._number[row] = self.fetched
             self.fetched += 1
-            self._targets += [NO_ROWS] * KINDS
             self._reserve_records()
         else:
             before = float(self._value[number])
@@ -90,10 +91,26 @@ class Records:
         columns = self.lines.take(rows, axis=0, mode="clip").T
         return columns[FLOW], columns[KNOWN], average_records(columns, means)
 
+    def list_targets(self, record: int) -> Rows:
+        """Return the rows to which the links of a record lead."""
+        begin, many = self._span[record].tolist()
+        return self._targets[begin : begin + many]
+
+    def _put_targets(self, record: int, targets: Rows) -> None:
+        """Let the links of a record lead to these rows; arrays that `list_targets` returned stay as they are."""
+        self._span[record] = self._ended, len(targets)
+        self._add_targets(targets)
+
+    def _add_targets(self, targets: Rows) -> None:
+        begin, self._ended = self._ended, self._ended + len(targets)
+        if self._ended > len(self._targets):
+            self._targets = grow_array(self._targets, self._ended)
+        self._targets[begin : self._ended] = targets
+
     def _begin_records(self, number: int, by_kind: Sequence[Rows], *, is_new: bool) -> None:
         """Let the records of a node begin with these targets, or begin again."""
         records = range(KINDS * number, KINDS * number + KINDS)
-        had = [self._targets[record] for record in records]
+        had = [self.list_targets(record) for record in records]
         for kind, (record, found) in enumerate(zip(records, by_kind, strict=True)):
             targets = found
             if is_new:
@@ -103,7 +120,7 @@ class Records:
                 self._move(record, found[np.isin(found, had[1 - kind])])
                 gone = ~np.isin(had[kind], np.concatenate(by_kind))  # links that it had stay
                 targets = np.concatenate([found, had[kind][gone]])
-            self._targets[record] = targets
+            self._put_targets(record, targets)
             fetched = self._number[targets]
             values = self._value[fetched[fetched >= 0]]
             total = float(np.add.accumulate(values)[-1]) if len(values) else 0.0
@@ -135,9 +152,9 @@ class Records:
     def _spread(self, number: int, sign: int) -> None:
         """Add what a node and its records say of its targets, or take it back."""
         records = range(KINDS * number, KINDS * number + KINDS)
-        share = float(self._value[number]) / sqrt(max(sum(len(self._targets[one]) for one in records), 1))
+        share = float(self._value[number]) / sqrt(max(sum(len(self.list_targets(one)) for one in records), 1))
         for kind, record in enumerate(records):
-            if len(targets := self._targets[record]):
+            if len(targets := self.list_targets(record)):
                 _, _, total, count = self._own[record].tolist()
                 more = {
                     LINKS: 1.0,
@@ -167,14 +184,14 @@ class Records:
         changed = []
         telling = np.array(found)[tells].tolist()
         for record, more_known, less_unknown in zip(telling, known.tolist(), unknown.tolist(), strict=True):
-            changed.append(targets := self._targets[record])
+            changed.append(targets := self.list_targets(record))
             self._columns[KNOWN][targets] += more_known
             self._columns[UNKNOWN + record % KINDS][targets] += less_unknown
         return changed
 
     def _reserve_records(self) -> None:
         if (size := KINDS * self.fetched) > len(self._own):
-            self._own = grow_array(self._own, size)
+            self._own, self._span = grow_array(self._own, size), grow_array(self._span, size)
         if self.fetched > len(self._value):
             self._value = grow_array(self._value, self.fetched)
 

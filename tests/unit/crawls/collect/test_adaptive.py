@@ -205,7 +205,7 @@ def test_a_history_taken_in_at_once_is_the_same_bit_for_bit_as_node_by_node(seed
 
 def list_state(records):
     """All that records know, without the room that they have for more."""
-    sizes, apart = {"_number": -1, "_last": -1}, ("_targets", "_columns")
+    sizes, apart = {"_number": -1, "_last": -1}, ("_targets", "_span", "_columns")
     by_name = {name: np.asarray(value) for name, value in vars(records).items() if name not in apart}
     found = {name: np.trim_zeros(value.ravel() - sizes.get(name, 0), "b").tolist() for name, value in by_name.items()}
-    return found | {"_targets": [targets.tolist() for targets in records._targets]}
+    return found | {"_targets": [records.list_targets(one).tolist() for one in range(KINDS * records.fetched)]}
