@@ -1,8 +1,8 @@
 """Whole campaigns on a mock of each platform: do they rank estimators as replays of the same posts do?
 
-Beside the relevance of each estimator is how many times as much `adaptive` found, with the 95 % interval over the sets of
-seeds. Two orders are the same if no pair changes places that either of them shows to differ. A few pages weigh links
-otherwise in replays, which measure the text around a link after `ß` has become `ss`.
+Beside the relevance of each estimator stands how many times as much `adaptive` found, with its 95 % interval over the
+sets of seeds. Two orders are the same if no pair changes places that either of them shows to differ. The weight of a
+link between pages can differ in a replay, which measures the text around the link after `ß` has become `ss`.
 """
 
 import os
