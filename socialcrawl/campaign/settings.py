@@ -26,6 +26,7 @@ from socialcrawl.campaign.sections.topic import AccountsSection, BudgetSection, 
 from socialcrawl.campaign.sections.values import Section
 from socialcrawl.campaign.settings_errors import INIT, explain_settings_error
 from socialcrawl.crawls.capture.section import CaptureSection
+from socialcrawl.crawls.collect.estimators.registry import HYBRID
 from socialcrawl.crawls.facts import BUILT_IN, DEFAULT, KindFacts, find_kind_facts, list_foreign_keys
 from socialcrawl.crawls.refresh.section import RefreshSection
 from socialcrawl.crawls.sample.section import SampleSection
@@ -76,7 +77,7 @@ def _check_kind(name: str) -> str:
         raise ValueError(str(error)) from error
 
 
-FORMER: dict[str, object] = {"estimator": "hybrid-sum", "shadows": []}
+FORMER: dict[str, object] = {"estimator": HYBRID, "shadows": []}
 """Defaults of keys under [crawl] that were others once, and that campaigns of every kind have stored."""
 
 

@@ -17,6 +17,7 @@ from socialcrawl.campaign.sections.values import (
     parse_moments,
 )
 from socialcrawl.crawls.collect.estimators.registry import (
+    HYBRID,
     NAMES,
     SHADOWS,
     USUAL,
@@ -29,6 +30,7 @@ from socialcrawl.crawls.collect.estimators.regressor import FEATURES
 from socialcrawl.crawls.collect.strategies import STRATEGIES, check_strategy
 from socialcrawl.engine.model import LARGEST
 
+OF_HYBRIDS = ("switch_after", "start")
 
 class TopicSection(Section):
     """What the campaign is about: words or a model, languages and time span; see `relevance.Topic`."""
@@ -109,9 +111,9 @@ class CrawlSection(Section):
         description=f"one of {', '.join(NAMES)}; one that another package adds; or module:Class",
     )
     switch_after: Annotated[int, Field(ge=0, le=LARGEST)] = Field(
-        default=1000, description="steps before a hybrid turns linear"
+        default=1000, description=f"steps before a hybrid turns linear; without estimator, the one meant is {HYBRID}"
     )
-    start: str | None = Field(default=None, description="estimator that a hybrid starts with")
+    start: str | None = Field(default=None, description="estimator that a hybrid starts with; likewise")
     refresh_rate: Together = Field(
         default=1,
         description='r: accounts picked together before the estimate is renewed; "auto": as few as keep a window busy',
@@ -148,6 +150,14 @@ class CrawlSection(Section):
     follow: bool = Field(
         default=False, description="a shadow takes over where drawn steps show beyond doubt that it is better"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_hybrid(cls, given: Any) -> Any:
+        """Let keys of a hybrid mean one where no estimator is named, as they did when it was the default."""
+        if isinstance(given, dict) and "estimator" not in given and not given.keys().isdisjoint(OF_HYBRIDS):
+            return {"estimator": HYBRID, **given}
+        return given
 
     @property
     def runs_added(self) -> bool:

@@ -485,6 +485,13 @@ def test_a_refresh_rate_may_be_left_to_the_program():
     assert make_plan(check_settings(LEAST | {"crawl": {"refresh_rate": 4}}, FILE)).shape.flight == 4
 
 
+def test_keys_of_a_hybrid_mean_one_where_no_estimator_is_named():
+    for crawl in ({"switch_after": 100}, {"start": "bfs"}):
+        settings = check_settings(LEAST | {"crawl": crawl}, FILE).crawl
+        assert (settings.estimator, settings.shadows) == ("hybrid-sum", ["bfs"])
+    assert check_settings(LEAST | {"crawl": {"switch_after": 100, "estimator": "nr"}}, FILE).crawl.estimator == "nr"
+
+
 def test_shadows_are_estimators_of_their_own():
     found = check_settings(LEAST | {"crawl": {"shadows": ["bfs", "nh-e-max", "lnh-sum"]}}, FILE)
     made = make_shadows(found)

@@ -33,7 +33,8 @@ NAMES = (
 """All estimators by name; `hybrid-H` starts as `nh-ne-H` unless another start is named."""
 USUAL = "adaptive"
 """The one that steers where a new campaign, or a demo, names none."""
-SHADOWS = ("bfs", "hybrid-sum")
+HYBRID = "hybrid-sum"  # the default before
+SHADOWS = ("bfs", HYBRID)
 """Those that look on where a new campaign names none."""
 OURS = ("adaptive",)
 """Those of them that are not the paper's."""
