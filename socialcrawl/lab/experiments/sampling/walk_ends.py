@@ -59,16 +59,18 @@ def compare_samples(
 ) -> Table:
     """Return how good the samples of one run are, a row each.
 
-    Columns: sample (one of SAMPLES), seed, walks (n), read (pages), visits (that count),
-    effective (size, the mean over the questions), error (mean of 100 * |share - truth| / truth), width (mean of the
-    intervals, in the same unit), inside (the share of the intervals that hold the truth).
+    Columns: sample (one of SAMPLES), seed, walks (n), read (pages), visits (that count), and of the questions whose
+    truth is above 0 the mean effective (size), error (100 * |share - truth| / truth), width (of the interval, in the
+    same unit) and inside (the share of the intervals that hold the truth).
     """
     rows = []
     for sample, visits, kept in _take_samples(world, how, search, begin, asking):
         series = Series.of(visits["weight"][kept], visits["walk"][kept], world.domain[visits["node"][kept]])
         answers = []
         for flags in asking.asked.values():
-            found, truth = series.estimate_share(flags[visits["node"][kept]]), float(flags[asking.within].mean())
+            if not (truth := float(flags[asking.within].mean())):  # errors are shares of it
+                continue
+            found = series.estimate_share(flags[visits["node"][kept]])
             off, width = 100 * abs(found.value - truth) / truth, 100 * found.width / truth
             answers.append((found.effective, off, width, float(found.contains(truth))))
         means = dict(zip(("effective", "error", "width", "inside"), np.mean(answers, axis=0).tolist(), strict=True))
