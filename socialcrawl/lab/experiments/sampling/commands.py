@@ -105,13 +105,10 @@ def _make_command(name: str) -> Callable[..., None]:
         wanted = WorldOptions(
             pages, posts, web, tuple(topic or ()), size, trap, world_seed, tuple(wider or ()), per_run
         )
-        made = {"length": length, "burn_in": burn_in, "walkers": walkers, "k": trial_k, "runs": runs}
-        made_so = make_setup(covers=covers, first=first, seed=seed, avoid=avoid, **made)
-        asked, run = WalkOptions(tuple(method or ()), made_so), ExperimentRun(out, jobs)
-        if per_run and name not in WALKS:
-            raise SettingsError(
-                f"--graph-per-run is for {' and '.join(WALKS)}: {name} has one world for all of its runs."
-            )
+        made = {"length": length, "burn_in": burn_in, "walkers": walkers, "k": trial_k, "runs": runs, "seed": seed}
+        how = make_setup(covers=covers, first=first, avoid=avoid, **made)
+        asked, run = WalkOptions(tuple(method or ()), how), ExperimentRun(out, jobs)
+        _require_worlds(name, per_run=per_run)
         if name == "audit":
             sampling_runs.run_audit(wanted, asked, held, run)
         elif name == "bias":
@@ -124,6 +121,16 @@ def _make_command(name: str) -> Callable[..., None]:
             figure_runs.make_figure(name, wanted, asked, run)
 
     return command
+
+
+def _require_worlds(name: str, *, per_run: bool) -> None:
+    """Check that a command for which each run is to have a world can have several.
+
+    Raises:
+        SettingsError: it takes all runs together.
+    """
+    if per_run and name not in WALKS:
+        raise SettingsError(f"--graph-per-run is for {' and '.join(WALKS)}: {name} has one world for all of its runs.")
 
 
 add_commands(sampling_app, COMMANDS, _make_command)

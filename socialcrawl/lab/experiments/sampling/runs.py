@@ -207,31 +207,31 @@ def run_ends(wanted: WorldOptions, asked: WalkOptions, run: ExperimentRun) -> No
                 parts += [{"graph": np.full(len(one["seed"]), f"{topic.name}, {method}"), **one} for one in own]
     found = join_tables(parts)
     run.write_csv("ends", found)
-    by = ("graph", "sample")
+    by = ("graph", "scheme")
     means = summarize_means(found, by, "walks", tuple(ENDS))
     run.write_csv("ends-means", means)
-    run.write_csv("ends-pairs", compare_pairs(found, ("sample",), ("error", "width", "inside")))
+    run.write_csv("ends-pairs", compare_pairs(found, ("scheme",), ("error", "width", "inside")))
     spread = f"means over {pluralize(asked.setup.runs, 'run')}" + ", ± half of their 95 % intervals"
     write_line(f"walks of {asked.setup.length} steps; {spread if asked.setup.runs > 1 else 'one run, so no intervals'}")
     for (graph,) in list_variants(means, ("graph",)):
         write_line(f"{graph}: {', '.join(ENDS.values())}")
         for row in list_rows(select_variant(means, ("graph",), (graph,))):
             if not isnan(row["walks"]):  # the mean over all numbers of walks
-                label = f"{row['walks']:.0f} walks, {row['sample']}"
+                label = f"{row['walks']:.0f} walks, {row['scheme']}"
                 cells = "".join(f"{format_cell(row, name, '.3g'):>16}" for name in ENDS)
                 write_line(f"  {label:<26}{cells}")
     frames = [
-        Panel(graph, ENDS[name], _draw_samples(select_variant(found, ("graph",), (graph,)), name), along="walks (n)")
+        Panel(graph, ENDS[name], _draw_schemes(select_variant(found, ("graph",), (graph,)), name), along="walks (n)")
         for (graph,) in list_variants(found, ("graph",))
         for name in ("error", "inside")
     ]
     run.draw("ends", frames, 2, describe_intervals(TITLES["ends"], asked.setup.runs, "run"))
 
 
-def _draw_samples(found: Table, name: str) -> list[Curve]:
+def _draw_schemes(found: Table, name: str) -> list[Curve]:
     return [
-        Curve(sample, *average_for_figure(select_variant(found, ("sample",), (sample,)), "walks", name))
-        for (sample,) in list_variants(found, ("sample",))
+        Curve(scheme, *average_for_figure(select_variant(found, ("scheme",), (scheme,)), "walks", name))
+        for (scheme,) in list_variants(found, ("scheme",))
     ]
 
 

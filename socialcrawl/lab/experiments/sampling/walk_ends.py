@@ -24,7 +24,7 @@ from socialcrawl.lab.process_pool import CrawlJob, compute_fingerprint
 from socialcrawl.lab.result_tables import Table, make_table
 
 HELD: Final = 0.4  # share of the topic that the dataset has of which is asked how much of the topic it has
-SAMPLES: Final = ("ends", "last nodes", "second halves")
+SCHEMES: Final = ("ends", "last nodes", "second halves")
 
 
 def choose_counts(walkers: int) -> tuple[int, ...]:
@@ -59,12 +59,12 @@ def compare_samples(
 ) -> Table:
     """Return how good the samples of one run are, a row each.
 
-    Columns: sample (one of SAMPLES), seed, walks (n), read (pages), visits (that count), and of the questions whose
+    Columns: scheme (one of SCHEMES), seed, walks (n), read (pages), visits (that count), and of the questions whose
     truth is above 0 the mean effective (size), error (100 * |share - truth| / truth), width (of the interval, in the
     same unit) and inside (the share of the intervals that hold the truth).
     """
     rows = []
-    for sample, visits, kept in _take_samples(world, how, search, begin, asking):
+    for scheme, visits, kept in _take_samples(world, how, search, begin, asking):
         series = Series.of(visits["weight"][kept], visits["walk"][kept], world.domain[visits["node"][kept]])
         answers = []
         for flags in asking.asked.values():
@@ -74,7 +74,7 @@ def compare_samples(
             off, width = 100 * abs(found.value - truth) / truth, 100 * found.width / truth
             answers.append((found.effective, off, width, float(found.contains(truth))))
         means = dict(zip(("effective", "error", "width", "inside"), np.mean(answers, axis=0).tolist(), strict=True))
-        first: dict[str, Any] = {"sample": sample, "seed": how.seed, "walks": how.walkers}
+        first: dict[str, Any] = {"scheme": scheme, "seed": how.seed, "walks": how.walkers}
         rows.append({**first, "read": int(visits["fetches"][0]), "visits": series.visits, **means})
     return make_table(rows)
 

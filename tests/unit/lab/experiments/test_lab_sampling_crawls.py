@@ -219,10 +219,10 @@ def test_ends_are_the_last_visits_and_one_walk_reads_as_many_pages_without_its_f
         "second halves": (several, [place for places in own for place in places[len(places) - len(places) // 2 :]]),
     }
     within = truths.find_reached(world, uk, "hard")
-    for sample, visits, error in zip(rows["sample"], rows["visits"], rows["error"], strict=True):
-        table, places = chosen[sample]
-        assert abs(visits - len(places)) <= (8 if sample == "second halves" else 0)  # of odd walks the middle one
-        if sample == "second halves":
+    for scheme, visits, error in zip(rows["scheme"], rows["visits"], rows["error"], strict=True):
+        table, places = chosen[scheme]
+        assert abs(visits - len(places)) <= (8 if scheme == "second halves" else 0)  # of odd walks the middle one
+        if scheme == "second halves":
             continue
         weight, nodes = table["weight"][places], table["node"][places]
         off = [
@@ -242,7 +242,7 @@ def test_ends_are_compared_in_a_world_for_each_run(tmp_path):
     done(*words, "--runs", 1, "--seed", 2, "--world-seed", 2, "--out", tmp_path / "second")
     second = csv.read_csv(tmp_path / "second/ends.csv").to_pylist()
     assert [row for row in each if row["seed"] == 2] == second
-    assert {row["sample"] for row in second} == set(walk_ends.SAMPLES)
+    assert {row["scheme"] for row in second} == set(walk_ends.SCHEMES)
 
 
 # --- experiments
