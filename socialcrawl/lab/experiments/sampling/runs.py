@@ -220,12 +220,23 @@ def run_ends(wanted: WorldOptions, asked: WalkOptions, run: ExperimentRun) -> No
                 label = f"{row['walks']:.0f} walks, {row['scheme']}"
                 cells = "".join(f"{format_cell(row, name, '.3g'):>16}" for name in ENDS)
                 write_line(f"  {label:<26}{cells}")
-    frames = [
-        Panel(graph, ENDS[name], _draw_schemes(select_variant(found, ("graph",), (graph,)), name), along="walks (n)")
+    run.draw("ends", draw_ends(found), 2, describe_intervals(TITLES["ends"], asked.setup.runs, "run"))
+
+
+def draw_ends(found: Table) -> list[Panel]:
+    """Return for each topic the errors, and how many intervals hold the truth."""
+    return [
+        Panel(
+            graph,
+            ENDS[name],
+            _draw_schemes(select_variant(found, ("graph",), (graph,)), name),
+            along="walks (n); the one walk reads as many pages",
+            share=name == "inside",
+            level=0.95 if name == "inside" else None,
+        )
         for (graph,) in list_variants(found, ("graph",))
         for name in ("error", "inside")
     ]
-    run.draw("ends", frames, 2, describe_intervals(TITLES["ends"], asked.setup.runs, "run"))
 
 
 def _draw_schemes(found: Table, name: str) -> list[Curve]:
