@@ -346,3 +346,24 @@ def test_no_jobs_are_refused_at_once(tmp_path, name):
 def test_more_fetches_than_anybody_can_mean_are_refused(graph, every, length):
     with pytest.raises(SettingsError, match=r"more than 100,000,000 fetches; .*--every"):
         dynamic.make_world("g", graph, dynamic.TrackingSettings(every=every, length=length))
+
+
+@pytest.mark.parametrize("name", ["fig1a", "fig2a"])
+def test_each_run_can_have_its_own_generated_graph(tmp_path, name):
+    shape = ["--nodes", 300, "--links", 1500, "--span", 3, "--k", 20, "--jobs", 1, "--expansion", "gai"]
+    more = ["--steps", 50] if name == "fig1a" else ["--every", 3000, "--days", 2.5, "--recrawl", "u"]
+    each = done(name, *shape, *more, "--runs", 2, "--graph-per-run", "--out", tmp_path / "each")
+    assert each.count("300 nodes") == 2
+    done(name, *shape, *more, "--runs", 1, "--seed", 2, "--graph-seed", 2, "--out", tmp_path / "second")
+    found, second = (parquet.read_table(tmp_path / one / f"{name}.parquet").to_pylist() for one in ("each", "second"))
+    assert str([row for row in found if row["seed"] == 2]) == str(second)  # NaN is NaN
+    with pytest.raises(SettingsError, match="leave out --file and --graph"):
+        done(name, *shape, "--graph-per-run", "--file", tmp_path / "links.csv", "--out", tmp_path)
+
+
+def test_crawls_of_different_graphs_are_looked_at_on_the_same_days(tmp_path):
+    words = ["fig2a", "--nodes", 300, "--links", 1500, "--span", 3, "--k", 20, "--every", 600, "--jobs", 1]
+    done(*words, "--expansion", "gai", "--recrawl", "u", "--runs", 3, "--graph-per-run", "--out", tmp_path)
+    rows = parquet.read_table(tmp_path / "fig2a.parquet").to_pylist()
+    days = [[row["day"] for row in rows if row["seed"] == seed] for seed in (1, 2, 3)]
+    assert days[0] == days[1] == days[2]

@@ -12,6 +12,10 @@ Out = Annotated[Path, typer.Option("-o", "--out", help="Folder for crawls, figur
 Processes = Annotated[int, typer.Option("--jobs", help="Parallel crawls. -1: one per processor.")]
 FirstSeed = Annotated[int, typer.Option("--seed", min=0, help="Random seed of the first crawl; the others follow.")]
 
+PerRun = Annotated[
+    bool, typer.Option("--graph-per-run", help="A generated graph for each of --runs: intervals hold their spread.")
+]
+
 
 def make_app(name: str, about: str) -> typer.Typer:
     """Return the application of a paper, `socialcrawl lab NAME`, without commands."""

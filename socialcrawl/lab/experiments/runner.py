@@ -54,6 +54,10 @@ class ExperimentRun:
         """The seeds of the crawls of each kind."""
         return range(self.seed, self.seed + self.repeats)
 
+    def choose_seeds(self, *, per_run: bool) -> list[range]:
+        """Return the seeds of the crawls on one graph; with `per_run` each alone, for crawls with a graph for each."""
+        return [range(seed, seed + 1) for seed in self.seeds] if per_run else [self.seeds]
+
     def prepare(self, *folders: str) -> None:
         """Create the folder of the results, and `folders` inside it, before time is spent on the work.
 

@@ -109,7 +109,11 @@ def compare_pairs(rows: Table, by: Sequence[str], columns: Sequence[str]) -> Tab
 
 def _reverse_difference(name: str, found: Mapping[str, float]) -> dict[str, float]:
     """Return the cells of a difference the other way round."""
-    ends = {name: -found[name], f"{name}_low": -found[f"{name}_high"], f"{name}_high": -found[f"{name}_low"]}
+    ends = {
+        name: 0.0 - found[name],
+        f"{name}_low": 0.0 - found[f"{name}_high"],
+        f"{name}_high": 0.0 - found[f"{name}_low"],
+    }
     return {**found, **ends}
 
 

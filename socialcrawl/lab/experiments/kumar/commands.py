@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from socialcrawl.lab.experiments.command_options import FirstSeed, Out, Processes, add_commands, make_app
+from socialcrawl.lab.experiments.command_options import FirstSeed, Out, PerRun, Processes, add_commands, make_app
 
 kumar_app = make_app(
     "kumar",
@@ -78,6 +78,7 @@ def _make_static_command(name: str) -> Callable[..., None]:
         entering: Entering = 0.3,
         departing: Departing = 0.2,
         graph_seed: GraphSeed = 1,
+        per_run: PerRun = False,
         out: Out = HERE,
         expansion: Discovering = None,
         k: K = 2_000,
@@ -92,7 +93,7 @@ def _make_static_command(name: str) -> Callable[..., None]:
 
         shape = BurstyGraphParameters(nodes, links, span, entering, departing, graph_seed)
         wanted, run = (
-            TimeGraphOptions(tuple(file or ()), tuple(graph or ()), shape),
+            TimeGraphOptions(tuple(file or ()), tuple(graph or ()), shape, per_run),
             ExperimentRun(out, jobs, seed, seeds),
         )
         discover(name, wanted, tuple(expansion or ()), run, k=k, steps=steps)
@@ -110,6 +111,7 @@ def _make_dynamic_command(name: str) -> Callable[..., None]:
         entering: Entering = 0.3,
         departing: Departing = 0.2,
         graph_seed: GraphSeed = 1,
+        per_run: PerRun = False,
         out: Out = HERE,
         expansion: Expansion = None,
         recrawl: Recrawl = None,
@@ -135,7 +137,7 @@ def _make_dynamic_command(name: str) -> Callable[..., None]:
         setting = TrackingSettings(
             window * DAY, every, k, p, begin * DAY, length, per_time=per_time, any_source=any_source
         )
-        wanted, run = TimeGraphOptions(tuple(file or ()), (), shape), ExperimentRun(out, jobs, seed, seeds)
+        wanted, run = TimeGraphOptions(tuple(file or ()), (), shape, per_run), ExperimentRun(out, jobs, seed, seeds)
         track(name, wanted, tuple(expansion or ()), tuple(recrawl or ()), run, setting=setting)
 
     return command

@@ -1,7 +1,7 @@
 """What the commands of `socialcrawl lab kumar` do: graphs, crawls, data, figures, and a summary in the terminal."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -61,14 +61,22 @@ TITLES = {
 
 @dataclass(frozen=True)
 class TimeGraphOptions:
-    """The graphs: files of links with timestamps, known graphs, or else a generated time graph."""
+    """The graphs: files of links with timestamps, known graphs, or else a generated time graph.
+
+    With `per_run` each run has its own generated graph, of consecutive seeds.
+    """
 
     files: tuple[Path, ...]
     graphs: tuple[Path, ...]
     shape: BurstyGraphParameters
+    per_run: bool = False
 
-    def iterate_timed(self) -> Iterator[tuple[str, TimeGraph]]:
-        """Yield names and time graphs.
+    def __post_init__(self) -> None:
+        if self.per_run and (self.files or self.graphs):
+            raise SettingsError("--graph-per-run is about generated graphs: leave out --file and --graph.")
+
+    def iterate_timed(self, number: int = 0) -> Iterator[tuple[str, TimeGraph]]:
+        """Yield names and time graphs, of run `number`.
 
         Raises:
             SettingsError: a file cannot be used, or two have the same name.
@@ -82,15 +90,15 @@ class TimeGraphOptions:
                 write_line(f"{path.stem}: {graph.own:,} of {rows:,} links go from a node to itself; they are left out")
             yield path.stem, graph
         if not names:
-            yield GENERATED, generate_time_graph(self.shape)
+            yield GENERATED, generate_time_graph(replace(self.shape, seed=self.shape.seed + number))
 
-    def iterate_plain(self) -> Iterator[tuple[str, KnownGraph]]:
-        """Yield names and fixed graphs.
+    def iterate_plain(self, number: int = 0) -> Iterator[tuple[str, KnownGraph]]:
+        """Yield names and fixed graphs, of run `number`.
 
         Raises:
             SettingsError: a file or folder cannot be used, or two have the same name.
         """
-        for name, graph in self.iterate_timed():
+        for name, graph in self.iterate_timed(number):
             yield name, build_plain_graph(graph)
         for path in self.graphs:
             yield path.stem, read(path)
@@ -117,14 +125,15 @@ def discover(
     expansions = _choose_known("expansion", expansions, fixed_graphs.EXPANSIONS)
     run.prepare(CRAWLS)
     parts = []
-    for title, graph in wanted.iterate_plain():
-        there = fixed_graphs.make_world(title, graph, k, steps)
-        least = min(there.indegree[there.targets].tolist(), default=0)
-        write_line(
-            f"{title}: {graph.size:,} nodes, {graph.links:,} links, {there.steps:,} steps; "
-            f"{len(there.targets):,} targets of {least:,} links in or more"
-        )
-        parts += run.crawl(f"{name}: {title}", fixed_graphs.list_jobs(there, expansions, run.seeds))
+    for number, seeds in enumerate(run.choose_seeds(per_run=wanted.per_run)):
+        for title, graph in wanted.iterate_plain(number):
+            there = fixed_graphs.make_world(title, graph, k, steps)
+            least = min(there.indegree[there.targets].tolist(), default=0)
+            write_line(
+                f"{title}: {graph.size:,} nodes, {graph.links:,} links, {there.steps:,} steps; "
+                f"{len(there.targets):,} targets of {least:,} links in or more"
+            )
+            parts += run.crawl(f"{name}: {title}", fixed_graphs.list_jobs(there, expansions, seeds))
     _write_results(name, run, join_tables(parts), policies=("expansion",), x="step", columns=fixed_graphs.COLUMNS)
 
 
@@ -156,13 +165,16 @@ def track(
     recrawls = _choose_known("recrawl policy", recrawls, dynamic.RECRAWLS, dynamic.MORE)
     run.prepare(CRAWLS)
     parts = []
-    for title, graph in wanted.iterate_timed():
-        there = dynamic.make_world(title, graph, setting)
-        days = (graph.end - graph.begin) / DAY
-        write_line(
-            f"{title}: {graph.size:,} nodes, {graph.links:,} links in {days:,.1f} days; {there.looks[-1]:,} fetches"
-        )
-        parts += run.crawl(f"{name}: {title}", dynamic.list_jobs(there, expansions, recrawls, run.seeds))
+    if wanted.per_run and setting.length is None:  # graphs end at different seconds, and crawls are compared by the day
+        setting = replace(setting, length=wanted.shape.days * DAY - setting.begin)
+    for number, seeds in enumerate(run.choose_seeds(per_run=wanted.per_run)):
+        for title, graph in wanted.iterate_timed(number):
+            there = dynamic.make_world(title, graph, setting)
+            days = (graph.end - graph.begin) / DAY
+            write_line(
+                f"{title}: {graph.size:,} nodes, {graph.links:,} links in {days:,.1f} days; {there.looks[-1]:,} fetches"
+            )
+            parts += run.crawl(f"{name}: {title}", dynamic.list_jobs(there, expansions, recrawls, seeds))
     columns = (*dynamic.COLUMNS, *dynamic.SIZES)
     _write_results(name, run, join_tables(parts), policies=("expansion", "recrawl"), x="day", columns=columns)
 

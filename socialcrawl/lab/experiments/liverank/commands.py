@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from socialcrawl.lab.experiments.command_options import FirstSeed, Out, Processes, add_commands, make_app
+from socialcrawl.lab.experiments.command_options import FirstSeed, Out, PerRun, Processes, add_commands, make_app
 
 liverank_app = make_app(
     "liverank",
@@ -89,6 +89,7 @@ def _make_command(name: str) -> Callable[..., None]:
         resist: Resist = 0.4,
         bond: Bond = 1.0,
         world_seed: WorldSeed = 1,
+        per_run: PerRun = False,
         z: Z = None,
         batch: Batch = 100,
         seeds: Seeds = 3,
@@ -103,7 +104,7 @@ def _make_command(name: str) -> Callable[..., None]:
 
         cut = SnapshotCut(snapshot, recent, present, actors)
         planted = {"spread": spread, "by_site": by_site, "resist": resist, "seed": world_seed}
-        wanted = DatasetOptions(tuple(file or ()), tuple(web or ()), cut, nodes, degree, alive, bond, planted)
+        wanted = DatasetOptions(tuple(file or ()), tuple(web or ()), cut, nodes, degree, alive, bond, planted, per_run)
         run_experiment(name, wanted, ProbeOptions(z, batch), ExperimentRun(out, jobs, seed, seeds))
 
     return command

@@ -57,13 +57,14 @@ def run_experiment(name: str, wanted: DatasetOptions, asked: ProbeOptions, run: 
     """
     run.prepare(CRAWLS)
     for one in KINDS if name == "all" else (name,):
-        worlds = list(wanted.iterate_worlds(KINDS[one]))
+        seeds = run.choose_seeds(per_run=wanted.per_run and one in FRAMES)
+        worlds = [world for number in range(len(seeds)) for world in wanted.iterate_worlds(KINDS[one], number)]
         if one == NEEDS_SITES:
             worlds = _select_with_sites(worlds, say_so=name == "all")
         if not worlds:
             continue
         if one in FRAMES:
-            _run_costs(one, worlds, asked, run)
+            _run_costs(one, worlds, asked, run, seeds)
         elif one in ("fig2", "fig3"):
             _run_distributions(one, worlds, run)
         else:
@@ -133,13 +134,15 @@ def _run_distributions(name: str, worlds: Sequence[DatasetWorld], run: Experimen
     run.draw(name, frames, 2, TITLES[name], data=f"{name}.csv")
 
 
-def _run_costs(name: str, worlds: Sequence[DatasetWorld], asked: ProbeOptions, run: ExperimentRun) -> None:
+def _run_costs(
+    name: str, worlds: Sequence[DatasetWorld], asked: ProbeOptions, run: ExperimentRun, seeds: Sequence[range]
+) -> None:
     parts = []
-    for world in worlds:
+    for number, world in enumerate(worlds):
         jobs = [
             job
             for frame in FRAMES[name]
-            for job in cost_curves.list_jobs(world, frame, run.seeds, asked.z, asked.batch)
+            for job in cost_curves.list_jobs(world, frame, seeds[number % len(seeds)], asked.z, asked.batch)
         ]
         parts += run.crawl(f"{name}: {world.name}", jobs)
     found = join_tables(parts)

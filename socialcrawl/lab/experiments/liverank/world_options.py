@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from socialcrawl.crawls.refresh.old_dataset import compress_links
+from socialcrawl.errors import SettingsError
 from socialcrawl.lab.arrays import read_offsets
 from socialcrawl.lab.experiments.liverank import follower_graphs, weblike
 from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld, Ints, require_usable
@@ -85,6 +86,10 @@ class DatasetOptions:
         alive: the share of active nodes where it is planted; None: the paper's.
         bond: how much fame says of activity, of generated accounts.
         planted: what else `DeathModel` has; its seed is that of generated worlds too.
+        per_run: whether each crawl of a kind has its own generated world, of consecutive seeds.
+
+    Raises:
+        SettingsError: a generated world for each run is asked for, and a file is given.
     """
 
     files: tuple[Path, ...]
@@ -95,22 +100,27 @@ class DatasetOptions:
     alive: float | None
     bond: float
     planted: Mapping[str, Any]
+    per_run: bool = False
 
-    def iterate_worlds(self, kind: str) -> Iterator[DatasetWorld]:
-        """Yield the worlds of a command about one `kind`, each told in the terminal.
+    def __post_init__(self) -> None:
+        if self.per_run and (self.files or self.webs):
+            raise SettingsError("--graph-per-run is about generated worlds: leave out --file and --web.")
+
+    def iterate_worlds(self, kind: str, number: int = 0) -> Iterator[DatasetWorld]:
+        """Yield the worlds of a command about one `kind`, each told in the terminal; of run `number`.
 
         Raises:
             SocialcrawlError: a file or option cannot be used, or two files have the same name.
         """
         require_different_names([path.stem for path in (*self.files, *self.webs)], "worlds")
-        for world in self._make_worlds(kind):
+        for world in self._make_worlds(kind, number):
             write_line(
                 f"{world.name}: {world.size:,} nodes, {world.links:,} links in the old snapshot; {world.alive:,} "
                 f"active ({world.alive / world.size:.2%}), n/n_a = {world.size / world.alive:.2f}"
             )
             yield require_usable(world)
 
-    def _make_worlds(self, kind: str) -> Iterator[DatasetWorld]:
+    def _make_worlds(self, kind: str, number: int) -> Iterator[DatasetWorld]:
         for path in self.files:
             yield read_dated_world(path, self.cut)
         alive = ALIVE[kind] if self.alive is None else self.alive
@@ -118,10 +128,10 @@ class DatasetOptions:
             death = DeathModel(alive, **self.planted)
             yield plant_death(path.stem, read_web(path), death)
         if not (self.files or self.webs):
-            yield self._generate_worlds(kind, alive)
+            yield self._generate_worlds(kind, alive, number)
 
-    def _generate_worlds(self, kind: str, alive: float) -> DatasetWorld:
-        seed = self.planted["seed"]
+    def _generate_worlds(self, kind: str, alive: float, number: int) -> DatasetWorld:
+        seed = self.planted["seed"] + number
         given = {} if self.degree is None else {"degree": self.degree}
         if kind == ACCOUNTS:
             return follower_graphs.generate_followers(
@@ -130,7 +140,7 @@ class DatasetOptions:
                     accounts=self.nodes, alive=alive, bond=self.bond, seed=seed, **given
                 ),
             )
-        death = DeathModel(alive, **self.planted)
+        death = DeathModel(alive, **{**self.planted, "seed": seed})
         return plant_death(
             kind, weblike.generate_web(weblike.WebParameters(pages=self.nodes, seed=seed, **given)), death
         )

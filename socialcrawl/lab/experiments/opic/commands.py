@@ -17,7 +17,8 @@ opic_app = make_app(
     "Abiteboul, Preda, Cobena: importance while crawling.\n\n"
     "Their experiments on generated webs: convergence on all pages (fig2) and on "
     "important ones (fig3), sizes of windows (fig4), what they store (fig5), their types (fig6), and the cash of "
-    "crawled pages (cash); and the importance of a graph's nodes, sites and owners (importance).",
+    "crawled pages (cash); the levers of section 3 (lean, topic); and the importance of a graph's nodes, sites and "
+    "owners (importance).",
 )
 
 Pages = Annotated[int, typer.Option("--nodes", help="Of a generated web; the paper's: 100000.")]
@@ -46,6 +47,31 @@ Windows = Annotated[
 Way = Annotated[str, typer.Option("--selection", help="Of the pages to crawl: greedy, cycle or random.")]
 Month = Annotated[float, typer.Option(min=0, help="Units of G that a crawl takes; 0: measured.")]
 Begin = Annotated[str, typer.Option("--initial", help="What windows begin with: listing, equal or nothing.")]
+
+Leans = Annotated[
+    list[float] | None,
+    typer.Option(
+        "--lean", help="From -1 (refresh) to 1 (discovery), instead of -1, -.5, 0, .5 and 1; may be repeated."
+    ),
+]
+Extras = Annotated[
+    list[float] | None,
+    typer.Option(
+        "--extra",
+        help="Cash that the virtual page adds to a unit of it that a link on topic brings, instead of 0, .25, .5, 1, 2 "
+        "and 4; may be repeated.",
+    ),
+]
+Known = Annotated[float, typer.Option("--known-share", help="Share of the pages that a crawl knows at first.")]
+Born = Annotated[float, typer.Option(help="Of the growing web: share of its pages that there are at first.")]
+Change = Annotated[
+    float,
+    typer.Option("--change-rate", help="Of the growing web: share of pages whose in-degree changes in a crawl."),
+]
+OnTopic = Annotated[float, typer.Option("--topical-share", help="Share of the pages that are on topic.")]
+Together = Annotated[
+    float, typer.Option(help="Of the clustered topic: share of the links from other pages that are moved into it.")
+]
 
 GraphPath = Annotated[Path | None, typer.Option(help="A known graph, folder or .npz; without it, a generated web.")]
 Weighted = Annotated[bool, typer.Option("--weighted", help="Links count by their weights; without it, 1 each.")]
@@ -173,8 +199,60 @@ def importance(  # the parts of one question, each an option
     compare_importance(GraphSelection(graph, weighted, web, sites, hosts), asked, top, ExperimentRun(out))
 
 
+def lean(
+    *,
+    lean: Leans = None,
+    pages: Pages = 20_000,
+    crawls: Crawls = 4,
+    law: OneLaw = "power",
+    webs: Webs = 5,
+    seed: Seed = 1,
+    small: Small = 1.0,
+    known: Known = 0.01,
+    born: Born = 0.5,
+    change: Change = 0.03,
+    out: Out = HERE,
+    jobs: Processes = -1,
+) -> None:
+    """Lean a crawl to refresh or discovery: what it reads, and the error of importance (section 3)."""
+    from socialcrawl.lab.experiments.opic.lever_runs import run_levers  # noqa: PLC0415
+    from socialcrawl.lab.experiments.opic.levers import LEANS, LeverPlan  # noqa: PLC0415
+    from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
+
+    leans = tuple(dict.fromkeys(lean or LEANS))
+    plan = LeverPlan(leans, law, pages, crawls, range(seed, seed + webs), small, known, born, change)
+    run_levers("lean", plan, ExperimentRun(out, jobs, seed, webs))
+
+
+def topic(
+    *,
+    extra: Extras = None,
+    pages: Pages = 20_000,
+    crawls: Crawls = 4,
+    law: OneLaw = "power",
+    webs: Webs = 5,
+    seed: Seed = 1,
+    small: Small = 1.0,
+    known: Known = 0.01,
+    share: OnTopic = 0.1,
+    together: Together = 0.7,
+    out: Out = HERE,
+    jobs: Processes = -1,
+) -> None:
+    """Give a topic extra cash: how many fetches are on topic, and the error of importance (section 3)."""
+    from socialcrawl.lab.experiments.opic.lever_runs import run_levers  # noqa: PLC0415
+    from socialcrawl.lab.experiments.opic.levers import EXTRAS, LeverPlan  # noqa: PLC0415
+    from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
+
+    extras, seeds = tuple(dict.fromkeys(extra or EXTRAS)), range(seed, seed + webs)
+    plan = LeverPlan(extras, law, pages, crawls, seeds, small, known, topic=share, together=together)
+    run_levers("topic", plan, ExperimentRun(out, jobs, seed, webs))
+
+
 opic_app.command(help="The importance of the nodes of a graph, and of the sites they lie on (sections 1, 3 and 4).")(
     importance
 )
 add_commands(opic_app, STILL, _make_static_command)
 add_commands(opic_app, MOVING, _make_moving_command)
+opic_app.command()(lean)
+opic_app.command()(topic)

@@ -126,7 +126,7 @@ def run_convergence(name: str, plan: StaticWebPlan, run: ExperimentRun) -> None:
     means = summarize_ways(found)
     run.write_csv(f"{name}-means", means)
     listed = list_rows(means)
-    _print_meaning(listed[0]["runs"])
+    print_meaning(listed[0]["runs"])
     main = "top" if name == "fig3" else "mean"
     for law in plan.laws:
         for error in (main, *OTHERS):
@@ -146,7 +146,7 @@ def run_payments(plan: StaticWebPlan, run: ExperimentRun) -> None:
     found = measure_payments(plan, partial(run.crawl, "cash"))
     run.write_csv("cash", found)
     listed = list_rows(found)
-    _print_meaning(len(plan.seeds))
+    print_meaning(len(plan.seeds))
     for law in plan.laws:
         for way in list_values(listed, "way"):
             here = select_rows(listed, law=law, way=way)
@@ -174,7 +174,7 @@ def run_adaptation(name: str, plan: ChangingWebPlan, run: ExperimentRun) -> None
     run.write_csv(f"{name}-means", means)
     listed = list_rows(means)
     write_line(f"a month, {plan.size:,} fetches, adds {listed[0]['month']:.3f} to G; means of the last three crawls")
-    _print_meaning(listed[0]["runs"])
+    print_meaning(listed[0]["runs"])
     for error in ("mean", "median", "top", "measures"):
         _print_windows(listed, "measures kept, a page" if error == "measures" else ERRORS[error], error)
     if name == "fig5":
@@ -256,7 +256,7 @@ def _print_windows(listed: list[dict[str, Any]], title: str, column: str) -> Non
         write_line(f"  {window:<38}" + "".join(f"{cell:>18}" for cell in cells))
 
 
-def _print_meaning(webs: int) -> None:
+def print_meaning(webs: int) -> None:
     """Say what the numbers below are."""
     if webs > 1:
         write_line(f"means over {webs} webs, ± half of their 95 % intervals")

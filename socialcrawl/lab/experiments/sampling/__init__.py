@@ -7,5 +7,6 @@ truths.py          the true statistics, and which part of a topic a walk can rea
 known_walks.py     walks by each method
 measured.py        statistics of a sample beside their truth (figures 1 to 5)
 frozen_lists.py    the exact law of a walk on lists frozen at first visits, run by run; spectral gaps
+walk_ends.py       ends of n walks against the last nodes of one that reads as many pages
 audit_coverage.py  how often intervals hold the truth, over many crawls
 """

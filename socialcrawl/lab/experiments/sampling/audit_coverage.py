@@ -137,8 +137,8 @@ def measure_coverage(runs: Table) -> dict[str, float]:
 
     Returns:
         runs; shown: in how many there was enough data; inside: how many intervals of these have the truth of what is
-        reached; inside_all: of the whole topic; truth, all; mean: of the estimates; width: of the finite intervals, on
-        average; effective, visits, fetches, precision, jumps: means over the crawls.
+        reached; inside_all: of the whole topic; mean: of the estimates; width: of the finite intervals, on average;
+        truth, all, effective, visits, fetches, precision, jumps: means over the crawls, whose worlds may differ.
     """
     shown = runs["enough"]
     low, high = runs["low"][shown], runs["high"][shown]
@@ -149,8 +149,8 @@ def measure_coverage(runs: Table) -> dict[str, float]:
         "shown": float(len(low)),
         "inside": float(((low <= runs["truth"][shown]) & (runs["truth"][shown] <= high)).sum()),
         "inside_all": float(((low <= runs["all"][shown]) & (runs["all"][shown] <= high)).sum()),
-        "truth": float(runs["truth"][0]),
-        "all": float(runs["all"][0]),
+        "truth": float(np.mean(runs["truth"])),
+        "all": float(np.mean(runs["all"])),
         "mean": float(np.mean(runs["value"][np.isfinite(runs["value"])])),
         "width": float(width.mean()) if len(width) else float("inf"),
         **means,

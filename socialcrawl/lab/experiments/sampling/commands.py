@@ -10,13 +10,14 @@ from typing import Annotated
 
 import typer
 
-from socialcrawl.lab.experiments.command_options import Out, Processes, add_commands, make_app
+from socialcrawl.errors import SettingsError
+from socialcrawl.lab.experiments.command_options import Out, PerRun, Processes, add_commands, make_app
 
 sampling_app = make_app(
     "sampling",
     "Bar-Yossef and others: sampling a topic.\n\nTheir experiments on focused sampling: statistics of a topic from "
-    "a walk (fig1 to fig5), what frozen lists do to its law (bias), how often its intervals are right (audit), how "
-    "fast it mixes (gap). Without a file, in a generated world.",
+    "a walk (fig1 to fig5), what frozen lists do to its law (bias), how often its intervals are right (audit), ends of "
+    "many walks against the last nodes of one (ends), how fast it mixes (gap). Without a file, in a generated world.",
 )
 
 PagesFile = Annotated[
@@ -62,8 +63,11 @@ COMMANDS = {
     "fig5": "Topics compared: domains, and links that stay on topic; hard focus, keyword classifier.",
     "bias": "The exact law of walks on frozen lists, as printed and symmetric.",
     "audit": "How often the truth lies in the 95 % interval, by method.",
+    "ends": "Ends of n walks against the last nodes of one that reads as many pages.",
     "gap": "Spectral gaps of the graphs that walks are on.",
 }
+WALKS = {"audit": (400, 20, 20, 100), "ends": (100, 0, 80, 20)}  # steps, burn-in, walkers, runs, where they are not:
+USUAL = 10_000, 1_000, 1, 3
 SIZES = {"bias": 600, "audit": 5_000, "gap": 5_000}  # pages of a generated world, where they are not 20,000
 
 
@@ -81,13 +85,14 @@ def _make_command(name: str) -> Callable[..., None]:
         covers: Covers = 1.0,
         first: First = 100,
         method: Methods = None,
-        length: Length = 400 if name == "audit" else 10_000,
-        burn_in: BurnIn = 20 if name == "audit" else 1_000,
-        walkers: Walkers = 20 if name == "audit" else 1,
+        length: Length = WALKS.get(name, USUAL)[0],
+        burn_in: BurnIn = WALKS.get(name, USUAL)[1],
+        walkers: Walkers = WALKS.get(name, USUAL)[2],
         avoid: Avoid = "off",
         trial_k: TrialK = 1,
         held: Held = 0.4,
-        runs: Runs = 100 if name == "audit" else 3,
+        runs: Runs = WALKS.get(name, USUAL)[3],
+        per_run: PerRun = False,
         seed: Seed = 1,
         jobs: Processes = -1,
         out: Out = HERE,
@@ -97,20 +102,35 @@ def _make_command(name: str) -> Callable[..., None]:
         from socialcrawl.lab.experiments.sampling import runs as sampling_runs  # noqa: PLC0415  (likewise)
         from socialcrawl.lab.experiments.sampling.run_setup import WalkOptions, WorldOptions, make_setup  # noqa: PLC0415  (likewise)
 
-        wanted = WorldOptions(pages, posts, web, tuple(topic or ()), size, trap, world_seed, tuple(wider or ()))
-        made = {"length": length, "burn_in": burn_in, "walkers": walkers, "k": trial_k, "runs": runs}
-        made_so = make_setup(covers=covers, first=first, seed=seed, avoid=avoid, **made)
-        asked, run = WalkOptions(tuple(method or ()), made_so), ExperimentRun(out, jobs)
+        wanted = WorldOptions(
+            pages, posts, web, tuple(topic or ()), size, trap, world_seed, tuple(wider or ()), per_run
+        )
+        made = {"length": length, "burn_in": burn_in, "walkers": walkers, "k": trial_k, "runs": runs, "seed": seed}
+        how = make_setup(covers=covers, first=first, avoid=avoid, **made)
+        asked, run = WalkOptions(tuple(method or ()), how), ExperimentRun(out, jobs)
+        _require_worlds(name, per_run=per_run)
         if name == "audit":
             sampling_runs.run_audit(wanted, asked, held, run)
         elif name == "bias":
             sampling_runs.run_bias(wanted, asked, run)
+        elif name == "ends":
+            sampling_runs.run_ends(wanted, asked, run)
         elif name == "gap":
             sampling_runs.run_gap(wanted, run)
         else:
             figure_runs.make_figure(name, wanted, asked, run)
 
     return command
+
+
+def _require_worlds(name: str, *, per_run: bool) -> None:
+    """Check that a command for which each run is to have a world can have several.
+
+    Raises:
+        SettingsError: it takes all runs together.
+    """
+    if per_run and name not in WALKS:
+        raise SettingsError(f"--graph-per-run is for {' and '.join(WALKS)}: {name} has one world for all of its runs.")
 
 
 add_commands(sampling_app, COMMANDS, _make_command)

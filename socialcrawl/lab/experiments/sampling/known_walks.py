@@ -129,15 +129,21 @@ def list_jobs(world: PageWorld, topic: PageTopic, method: str, setup: WalkSetup)
 
 
 def walk_method(
-    world: PageWorld, topic: PageTopic, how: WalkRules, search: InlinkSearch, begin: Sequence[int]
+    world: PageWorld,
+    topic: PageTopic,
+    how: WalkRules,
+    search: InlinkSearch,
+    begin: Sequence[int],
+    *,
+    most: int | None = None,
 ) -> Table:
-    """Return the visits of one crawl, a row each, in the order of each walk.
+    """Return the visits of one crawl, a row each, in the order of each walk; `most`: pages that it reads, at most.
 
     Columns: walk, node, on (whether it is on topic), degree, weight (0 for what does not count: off topic, or within
     the burn-in), and the same in each row: fetches (pages read), asked (searches for in-links), jumps (out of traps),
     precision (on-topic share of visits), enough (whether estimates would be shown; see crawls/sample/mixing.py).
     """
-    crawl = Sample(Seeds(names=[Node(page) for page in begin], known=True), how, None)
+    crawl = Sample(Seeds(names=[Node(page) for page in begin], known=True), how, most)
     tape = SequenceStore()
     with pause_garbage_collection():
         run(

@@ -1,6 +1,6 @@
 """What the commands of `socialcrawl lab sampling` are asked for, and what all of them do with it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ TITLES = {
     "bias": "The exact law of walks on frozen lists",
     "audit": "How often the truth lies in the 95 % interval",
     "gap": "Spectral gaps of the graphs that walks are on",
+    "ends": "Ends of n walks against the last nodes of one",
 }
 Rows = list[dict[str, Any]]
 
@@ -37,6 +38,7 @@ class WorldOptions:
         topics: as they were asked for; those that a world has by itself, if none.
         size, trap, seed: of a generated world.
         wider: names as of topics, of what is on the topics above them all; those that a world has by itself, if none.
+        per_run: whether each run has its own generated world.
     """
 
     pages: Path | None
@@ -47,6 +49,21 @@ class WorldOptions:
     trap: float
     seed: int
     wider: tuple[str, ...] = ()
+    per_run: bool = False
+
+    def iterate_worlds(self, setup: WalkSetup) -> Iterator[tuple[PageWorld, WalkSetup]]:
+        """Yield the world with the setup of all its runs; with `per_run` a world for each run, of consecutive seeds.
+
+        Raises:
+            SettingsError: as `make_world`; or a file is given, and a generated world for each run is asked for.
+        """
+        if self.per_run and (self.pages or self.posts or self.web):
+            raise SettingsError("--graph-per-run is about generated worlds: leave out --pages, --posts and --web.")
+        if not self.per_run:
+            yield self.make_world(), setup
+        for number in range(setup.runs if self.per_run else 0):
+            world = replace(self, seed=self.seed + number).make_world()
+            yield world, replace(setup, seed=setup.seed + number, runs=1)
 
     def make_world(self) -> PageWorld:
         """Return the world.

@@ -1,4 +1,4 @@
-"""What `socialcrawl lab sampling bias`, `audit` and `gap` do: crawls, data, figures, and a summary in the terminal."""
+"""What `lab sampling bias`, `audit`, `ends` and `gap` do: crawls, data, figures, and a summary in the terminal."""
 
 from collections.abc import Iterable, Sequence
 from math import isnan, nan
@@ -7,23 +7,40 @@ from typing import Any
 import numpy as np
 
 from socialcrawl.forecast.intervals import estimate_mean
-from socialcrawl.lab.experiments.figures import Bars, describe_intervals
+from socialcrawl.lab.experiments.figures import Bars, Curve, Panel, describe_intervals
 from socialcrawl.lab.experiments.runner import (
     CRAWLS,
     ExperimentRun,
     Row,
+    format_cell,
     format_mean,
     list_values,
     select_rows,
     show_progress,
 )
-from socialcrawl.lab.experiments.sampling import audit_coverage, frozen_lists
+from socialcrawl.lab.experiments.sampling import audit_coverage, frozen_lists, walk_ends
 from socialcrawl.lab.experiments.sampling.frozen_lists import GRAPHS
 from socialcrawl.lab.experiments.sampling.known_walks import list_methods
 from socialcrawl.lab.experiments.sampling.run_setup import TITLES, WalkOptions, WorldOptions
-from socialcrawl.lab.result_tables import Table, make_table
+from socialcrawl.lab.experiments.seed_means import (
+    average_for_figure,
+    compare_pairs,
+    list_variants,
+    select_variant,
+    summarize_means,
+)
+from socialcrawl.lab.result_tables import Table, join_tables, list_rows, make_table
 from socialcrawl.text.terminal import write_line
 from socialcrawl.text.wording import pluralize
+
+ENDS = {
+    "read": "pages read",
+    "visits": "visits in the sample",
+    "effective": "effective size",
+    "error": "error of a share (% of it)",
+    "width": "width of the interval (% of the share)",
+    "inside": "intervals with the truth (share)",
+}
 
 
 def run_bias(wanted: WorldOptions, asked: WalkOptions, run: ExperimentRun) -> None:
@@ -110,18 +127,21 @@ def run_audit(wanted: WorldOptions, asked: WalkOptions, held: float, run: Experi
         SettingsError: an option or file cannot be used.
     """
     run.prepare(CRAWLS)
-    world = wanted.make_world()
-    write_line(f"{world.name}: {world.size:,} pages, {world.graph.links:,} links")
+    found: dict[tuple[str, str, str], list[Table]] = {}
+    for world, setup in wanted.iterate_worlds(asked.setup):
+        write_line(f"{world.name}: {world.size:,} pages, {world.graph.links:,} links")
+        for topic in world.topics.values():
+            dataset = audit_coverage.draw_dataset(world, topic, held, setup.seed)
+            for method in asked.choose_methods(list_methods(topic)):
+                made = audit_coverage.list_jobs(world, topic, method, setup, dataset)
+                own = run.crawl(f"audit: {topic.name}, {method}", made)
+                found.setdefault((world.name, topic.name, method), []).extend(own)
     rows: list[Row] = []
-    for topic in world.topics.values():
-        dataset = audit_coverage.draw_dataset(world, topic, held, asked.setup.seed)
-        for method in asked.choose_methods(list_methods(topic)):
-            made = audit_coverage.list_jobs(world, topic, method, asked.setup, dataset)
-            own = run.crawl(f"audit: {topic.name}, {method}", made)
-            answers = _measure_answers(own)
-            rows += [{"world": world.name, "topic": topic.name, "method": method, **row} for row in answers]
-            write_line(_describe_answers(topic.name, method, answers))
-    frames = [_draw_coverage(topic, select_rows(rows, topic=topic)) for topic in world.topics]
+    for (name, on, method), own in found.items():
+        answers = _measure_answers(own)
+        rows += [{"world": name, "topic": on, "method": method, **row} for row in answers]
+        write_line(_describe_answers(on, method, answers))
+    frames = [_draw_coverage(on, select_rows(rows, topic=on)) for on in list_values(rows, "topic")]
     run.write_csv("audit", make_table(rows))
     run.draw("audit", frames, 2, TITLES["audit"])
 
@@ -170,6 +190,60 @@ def _draw_coverage(topic: str, rows: list[Row]) -> Bars:
     groups = [name.replace(" ", "\n").replace("-", "-\n") for name in questions]
     label = f"% of the intervals shown with the truth, {runs:,.0f} runs"
     return Bars(topic, label, groups, series, form=".3g", thin=True)
+
+
+def run_ends(wanted: WorldOptions, asked: WalkOptions, run: ExperimentRun) -> None:
+    """Compare ends of walks with the last nodes of one: ends.csv (all runs), -means.csv, -pairs.csv, .png and .svg.
+
+    Raises:
+        SettingsError: an option or file cannot be used.
+    """
+    run.prepare(CRAWLS)
+    parts: list[Table] = []
+    for world, setup in wanted.iterate_worlds(asked.setup):
+        for topic in world.topics.values():
+            for method in asked.choose_methods(("hard",)):
+                own = run.crawl(f"ends: {topic.name}, {method}", walk_ends.list_jobs(world, topic, method, setup))
+                parts += [{"graph": np.full(len(one["seed"]), f"{topic.name}, {method}"), **one} for one in own]
+    found = join_tables(parts)
+    run.write_csv("ends", found)
+    by = ("graph", "scheme")
+    means = summarize_means(found, by, "walks", tuple(ENDS))
+    run.write_csv("ends-means", means)
+    run.write_csv("ends-pairs", compare_pairs(found, ("scheme",), ("error", "width", "inside")))
+    spread = f"means over {pluralize(asked.setup.runs, 'run')}" + ", ± half of their 95 % intervals"
+    write_line(f"walks of {asked.setup.length} steps; {spread if asked.setup.runs > 1 else 'one run, so no intervals'}")
+    for (graph,) in list_variants(means, ("graph",)):
+        write_line(f"{graph}: {', '.join(ENDS.values())}")
+        for row in list_rows(select_variant(means, ("graph",), (graph,))):
+            if not isnan(row["walks"]):  # the mean over all numbers of walks
+                label = f"{row['walks']:.0f} walks, {row['scheme']}"
+                cells = "".join(f"{format_cell(row, name, '.3g'):>16}" for name in ENDS)
+                write_line(f"  {label:<26}{cells}")
+    run.draw("ends", draw_ends(found), 2, describe_intervals(TITLES["ends"], asked.setup.runs, "run"))
+
+
+def draw_ends(found: Table) -> list[Panel]:
+    """Return for each topic the errors, and how many intervals hold the truth."""
+    return [
+        Panel(
+            graph,
+            ENDS[name],
+            _draw_schemes(select_variant(found, ("graph",), (graph,)), name),
+            along="walks (n); the one walk reads as many pages",
+            share=name == "inside",
+            level=0.95 if name == "inside" else None,
+        )
+        for (graph,) in list_variants(found, ("graph",))
+        for name in ("error", "inside")
+    ]
+
+
+def _draw_schemes(found: Table, name: str) -> list[Curve]:
+    return [
+        Curve(scheme, *average_for_figure(select_variant(found, ("scheme",), (scheme,)), "walks", name))
+        for (scheme,) in list_variants(found, ("scheme",))
+    ]
 
 
 def run_gap(wanted: WorldOptions, run: ExperimentRun) -> None:

@@ -26,9 +26,11 @@ COMMANDS = [
     (opic_app, "fig2"),
     (opic_app, "cash"),
     (opic_app, "fig4"),
+    (opic_app, "lean"),
     (sampling_app, "fig1"),
     (sampling_app, "bias"),
     (sampling_app, "audit"),
+    (sampling_app, "ends"),
 ]
 
 

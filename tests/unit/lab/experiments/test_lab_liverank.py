@@ -418,3 +418,16 @@ def test_the_commands_of_the_page_are_commands(asked):
         assert asked(*line[3:])[0] == line[3]
     named = set(re.findall(r"`(--[a-z-]+)", page))
     assert named <= set(re.findall(r"--[a-z-]+", done("fig4", "--help")))
+
+
+def test_each_run_can_have_its_own_generated_world(tmp_path):
+    words = ["fig4", "--nodes", 600, "--jobs", 1]
+    each = done(*words, "--runs", 2, "--graph-per-run", "--out", tmp_path / "each")
+    assert each.count("600 nodes") == 2
+    done(*words, "--runs", 1, "--seed", 2, "--world-seed", 2, "--out", tmp_path / "second")
+    found, second = (parquet.read_table(tmp_path / name / "fig4.parquet").to_pylist() for name in ("each", "second"))
+    assert [row for row in found if row["seed"] == 2] == second
+    ways = {row["way"] for row in second}
+    assert {(row["way"], row["seed"]) for row in found} == {(way, seed) for way in ways for seed in (1, 2)}
+    with pytest.raises(SettingsError, match="leave out --file and --web"):
+        done(*words, "--graph-per-run", "--web", tmp_path / "web.npz", "--out", tmp_path)

@@ -10,7 +10,7 @@ from pyarrow import csv
 from typer.testing import CliRunner
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.experiments.sampling import audit_coverage, frozen_lists, measured, truths
+from socialcrawl.lab.experiments.sampling import audit_coverage, frozen_lists, measured, truths, walk_ends
 from socialcrawl.lab.experiments.sampling.commands import COMMANDS, sampling_app
 from socialcrawl.lab.experiments.sampling.generated_webs import TopicWebParameters, generate_web
 from socialcrawl.lab.experiments.sampling.known_walks import (
@@ -22,6 +22,7 @@ from socialcrawl.lab.experiments.sampling.known_walks import (
     join_runs,
     list_jobs,
     list_methods,
+    walk_method,
 )
 from socialcrawl.lab.experiments.sampling.run_setup import TITLES, WorldOptions
 from socialcrawl.lab.experiments.sampling.worlds import COMPLETE, InlinkSearch, PageTopic
@@ -197,6 +198,53 @@ def test_coverage_counts_the_intervals_that_have_the_truth():
     assert found["mean"] == pytest.approx(0.25)
 
 
+# --- ends of walks
+
+
+def test_ends_are_the_last_visits_and_one_walk_reads_as_many_pages_without_its_first_ones(world, uk):
+    setup = replace(SHORT, length=40, burn_in=0, walkers=8, runs=1)
+    jobs = walk_ends.list_jobs(world, uk, "hard", setup)
+    assert [job.given[1].walkers for job in jobs] == [2, 4, 8]  # an eighth of 8 is no comparison
+    job = jobs[-1]
+    rows = job.crawl(*job.given)
+    world, how, search, begin, asking = job.given
+    several = walk_method(world, uk, how, search, begin)
+    one = walk_method(world, uk, replace(how, walkers=1, length=None), search, begin[:1], most=several["fetches"][0])
+    assert one["fetches"][0] == several["fetches"][0] == rows["read"][0]
+    own = [np.flatnonzero(several["walk"] == walk) for walk in range(8)]
+    first = sum(map(len, own)) // 8
+    chosen = {
+        "ends": (several, [places[-1] for places in own]),
+        "last nodes": (one, list(range(first, len(one["walk"])))),
+        "second halves": (several, [place for places in own for place in places[len(places) - len(places) // 2 :]]),
+    }
+    within = truths.find_reached(world, uk, "hard")
+    for scheme, visits, error in zip(rows["scheme"], rows["visits"], rows["error"], strict=True):
+        table, places = chosen[scheme]
+        assert abs(visits - len(places)) <= (8 if scheme == "second halves" else 0)  # of odd walks the middle one
+        if scheme == "second halves":
+            continue
+        weight, nodes = table["weight"][places], table["node"][places]
+        off = [
+            100 * abs(weight @ flags[nodes] / weight.sum() - flags[within].mean()) / flags[within].mean()
+            for flags in asking.asked.values()
+            if flags[within].any()
+        ]
+        assert error == pytest.approx(np.mean(off))
+
+
+def test_ends_are_compared_in_a_world_for_each_run(tmp_path):
+    words = ["ends", "--size", 300, "--length", 20, "--walkers", 4, "--topic", "uk", "--jobs", 1]
+    said = done(*words, "--runs", 2, "--graph-per-run", "--out", tmp_path / "each")
+    assert "walks of 20 steps; means over 2 runs" in said
+    assert (tmp_path / "each/ends.png").stat().st_size > 5_000
+    each = csv.read_csv(tmp_path / "each/ends.csv").to_pylist()
+    done(*words, "--runs", 1, "--seed", 2, "--world-seed", 2, "--out", tmp_path / "second")
+    second = csv.read_csv(tmp_path / "second/ends.csv").to_pylist()
+    assert [row for row in each if row["seed"] == 2] == second
+    assert {row["scheme"] for row in second} == set(walk_ends.SCHEMES)
+
+
 # --- experiments
 
 
@@ -323,6 +371,20 @@ def test_an_audit_says_in_how_many_intervals_the_truth_is(tmp_path):
     told = [line for line in said.splitlines() if " truth " in line]
     assert len(told) == 5
     assert all("no interval shown; mean" in line for line in told), "two walks of 120 steps are not enough data"
+
+
+def test_an_audit_can_have_a_world_for_each_crawl(tmp_path):
+    words = ["--topic", "uk", "--method", "hard", "--out", tmp_path]
+    said = done("audit", *TINY, *words, "--graph-per-run")
+    assert said.count("300 pages") == 2
+    each = [generate_web(TopicWebParameters(300, seed=seed)) for seed in (1, 2)]
+    sizes = [truths.find_reached(world, world.find_topic("uk"), "hard").sum() for world in each]
+    (row,) = [row for row in csv.read_csv(tmp_path / "audit.csv").to_pylist() if row["question"] == "size"]
+    assert (row["runs"], row["truth"]) == (2, np.mean(sizes))
+    with pytest.raises(SettingsError, match="--graph-per-run is for audit and ends: fig1 has one world"):
+        done("fig1", *TINY, "--graph-per-run", *words)
+    with pytest.raises(SettingsError, match="leave out --pages, --posts and --web"):
+        done("audit", *TINY, *words, "--graph-per-run", "--posts", tmp_path / "posts.csv")
 
 
 def test_walks_on_a_wider_topic_of_ones_own_stay_on_it(tmp_path, world):
