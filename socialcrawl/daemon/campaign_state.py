@@ -94,7 +94,7 @@ class CampaignFigures:
     money: int = 0
     windows: Sequence[WindowUse] = ()
     lag: float = 0.0
-    caps: Caps = Caps()
+    caps: Caps = field(default_factory=Caps)
 
 
 @dataclass(frozen=True, slots=True)
