@@ -10,6 +10,7 @@ from math import inf
 from pathlib import Path
 
 from socialcrawl.engine.model import format_time
+from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.storage.daemons import CampaignLease
 from socialcrawl.storage.database.disk_space import UNKNOWN, DatabaseSpace
 
@@ -80,6 +81,7 @@ class CampaignFigures:
         sent, posts, money: requests, posts and mills of the whole campaign.
         windows: of its tokens.
         lag: seconds by which its last turn began late.
+        caps: its budgets.
     """
 
     steps: int = 0
@@ -92,6 +94,7 @@ class CampaignFigures:
     money: int = 0
     windows: Sequence[WindowUse] = ()
     lag: float = 0.0
+    caps: Caps = field(default_factory=Caps)
 
 
 @dataclass(frozen=True, slots=True)

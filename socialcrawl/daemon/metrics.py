@@ -17,6 +17,7 @@ from prometheus_client.registry import Collector
 from socialcrawl import __version__
 from socialcrawl.daemon.campaign_state import DOWN, STATES, CampaignFigures, CampaignState, WindowUse
 from socialcrawl.engine.model import MILLS_PER_DOLLAR
+from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.system.secret import redact
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
@@ -83,6 +84,9 @@ METRICS = {
         ),
         MetricDefinition("socialcrawl_posts_total", "counter", C, "Posts read, in the whole campaign."),
         MetricDefinition("socialcrawl_spent_dollars_total", "counter", C, "Money spent, in the whole campaign."),
+        MetricDefinition("socialcrawl_budget_limit_requests", "gauge", C, "The budget max_requests, if there is one."),
+        MetricDefinition("socialcrawl_budget_limit_posts", "gauge", C, "The budget max_posts, if there is one."),
+        MetricDefinition("socialcrawl_budget_limit_dollars", "gauge", C, "The budget max_money, if there is one."),
         MetricDefinition(
             "socialcrawl_window_used_requests", "gauge", W, "Requests sent in the present window of a token."
         ),
@@ -145,6 +149,7 @@ def _make_samples(vitals: DaemonStatus, now: float) -> Iterator[Sample]:
         yield from _sample_state(name, standing, now)
         if standing.figures is not None:
             yield from _sample_figures(name, standing.figures)
+            yield from _sample_budgets(name, standing.figures.caps)
             yield from _sample_requests(name, standing.figures)
             yield from _sample_windows(name, standing.figures.windows)
 
@@ -199,6 +204,13 @@ def _sample_figures(name: str, figures: CampaignFigures) -> Iterator[Sample]:
         ("lag_seconds", figures.lag),
     ):
         yield f"socialcrawl_{metric}", (name,), value
+
+
+def _sample_budgets(name: str, caps: Caps) -> Iterator[Sample]:
+    dollars = None if caps.money is None else caps.money / MILLS_PER_DOLLAR
+    for unit, limit in (("requests", caps.requests), ("posts", caps.posts), ("dollars", dollars)):
+        if limit is not None:
+            yield f"socialcrawl_budget_limit_{unit}", (name,), limit
 
 
 def _sample_requests(name: str, figures: CampaignFigures) -> Iterator[Sample]:

@@ -102,6 +102,7 @@ def measure_campaign(campaign: OpenCampaign, monitor: RunMonitor, lag: float) ->
         money=budget.spent[1],
         windows=_measure_windows(campaign, set(monitor.latest)),
         lag=lag,
+        caps=budget.caps,
     )
 
 

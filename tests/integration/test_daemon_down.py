@@ -1,6 +1,7 @@
 """A platform that is down, under a daemon on a virtual clock: what is said, how often it is asked, what is kept."""
 
 import json
+import re
 from contextlib import ExitStack
 from itertools import pairwise
 from urllib.parse import urlsplit
@@ -163,3 +164,22 @@ def test_a_server_that_is_gone_and_comes_back_is_told_by_a_real_daemon(folder, t
             (back,) = one.until(lambda: [line for line in one.lines() if line.get("was") == "down"])
             assert (back["level"], back["event"], back["campaign"]) == ("info", "the platform answers again", "one")
             assert one.end()[0] == 0
+
+
+def test_the_metrics_of_a_real_daemon_have_the_budgets_of_its_file_also_after_a_change(folder):
+    with daemon(folder, "--health", "127.0.0.1:0") as one, serve_in_thread(posts_file(), limit=20, window=2.0) as mock:
+        file = campaign_file(folder, mock.url, more="[budget]\nmax_requests = 12\nmax_money = 7.5\n")
+
+        def shown(limit, unit):
+            return f'socialcrawl_budget_limit_{unit}{{campaign="one"}} {limit}\n' in httpx.get(served["metrics"]).text
+
+        (served,) = one.until(lambda: one.said("the health page is served"))
+        one.until(lambda: shown(12.0, "requests"))
+        assert shown(7.5, "dollars")
+        assert "socialcrawl_budget_limit_posts{" not in httpx.get(served["metrics"]).text
+        one.until(lambda: one.said("stopped"))
+        answered = r'socialcrawl_requests_total\{campaign="one",endpoint="[^"]+",kind="ok",status="200"\} \d+'
+        assert re.search(answered, httpx.get(served["metrics"]).text)  # alerts ask for kinds of reply
+        file.write_text(file.read_text("utf-8").replace("max_requests = 12", "max_requests = 24"), "utf-8")
+        one.until(lambda: shown(24.0, "requests"))
+        assert one.end()[0] == 0

@@ -32,6 +32,7 @@ from socialcrawl.engine.model import LARGEST
 
 OF_HYBRIDS = ("switch_after", "start")
 
+
 class TopicSection(Section):
     """What the campaign is about: words or a model, languages and time span; see `relevance.Topic`."""
 

@@ -23,6 +23,7 @@ from socialcrawl.daemon.metrics import (
     format_metrics,
     make_registry,
 )
+from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.storage.database.disk_space import DatabaseSpace
 from socialcrawl.system.secret import KEPT, conceal
 
@@ -40,6 +41,7 @@ FIGURES = CampaignFigures(
     money=4_512_345,
     windows=(WindowUse("main", "users/:id/tweets", 12, 15, NOW + 300), WindowUse("second", "search", 0, 60)),
     lag=0.5,
+    caps=Caps(requests=200, posts=10_000, money=5_000_000),
 )
 FOREST = CampaignState(
     Path("forest.toml"),
@@ -84,6 +86,9 @@ def test_every_figure_of_a_campaign_is_there_in_its_unit():
         "campaign_requests_total": 140,
         "posts_total": 9000,
         "spent_dollars_total": 45.12345,
+        "budget_limit_requests": 200,
+        "budget_limit_posts": 10_000,
+        "budget_limit_dollars": 50,
         "lag_seconds": 0.5,
         "database_size_bytes": 5_000_000,
         "disk_free_bytes": 900_000_000,
@@ -139,6 +144,12 @@ def test_what_is_not_known_is_left_out_and_not_called_nought():
     values = scraped(CampaignState(Path("broken.toml"), "broken", "broken", "no such estimator", NOW - 5))
     names = {name for name, labels in values if dict(labels).get("campaign") == "broken"}
     assert names == {"socialcrawl_campaign_state", "socialcrawl_campaign_state_age_seconds"}
+
+
+def test_a_budget_that_the_file_does_not_limit_has_no_series():
+    values = scraped(replace(FOREST, figures=replace(FIGURES, caps=Caps(posts=10_000))))
+    names = {name for name, _ in values if "_budget_limit_" in name}
+    assert names == {"socialcrawl_budget_limit_posts"}
 
 
 def test_a_clock_that_went_back_makes_no_age_negative():
