@@ -54,6 +54,8 @@ class CrawlGraph:
         self._fetched = np.zeros(1024, bool)
         self._out = LinkTable()
         self._value = np.zeros(1024)
+        self._evidence = np.zeros(1024)
+        self._is_evident = False  # posts of somebody are held
         self._merged = False  # two nodes may share a row
         self._changed: list[Rows] = []
         self._all_changed = False
@@ -127,6 +129,10 @@ class CrawlGraph:
     def value(self, rows: Rows) -> Weights:
         """Return the values of fetched nodes; NaN where a node was not fetched: nobody knows its value."""
         return np.where(self._fetched[rows], self._value[rows], np.nan)
+
+    def get_evidence(self, rows: Rows) -> Weights:
+        """Return the values of posts that were held of nodes before these were fetched; 0 where none were."""
+        return np.asarray(self._evidence.take(rows)) if self._is_evident else np.zeros(len(rows))
 
     def list_links(self, row: int) -> tuple[Rows, Weights]:
         """Return the known links of a row: the rows it points to, without itself, and the weights.
@@ -282,6 +288,7 @@ class CrawlGraph:
         if not self._open[row]:
             return
         mine, new, old = self._features[row], np.array([value, value, value * value]), before or 0.0
+        self._evidence[row], self._is_evident = value, True
         mine[LINKS] += before is None
         mine[SUMS] += new - np.array([old, old, old * old])
         mine[MAXIMA] = np.maximum(mine[MAXIMA], new)
@@ -305,6 +312,8 @@ class CrawlGraph:
         mine[LINKS] += other[LINKS]
         mine[SUMS] += other[SUMS]
         mine[MAXIMA] = np.maximum(mine[MAXIMA], other[MAXIMA])
+        if not self._fetched[row]:
+            self._evidence[row] = max(self._evidence[row], self._evidence[left])
         self._touch(row)
         self._merged = True
         self._relax(row)
@@ -436,6 +445,7 @@ class CrawlGraph:
             self._open = grow_array(self._open, size)
             self._fetched = grow_array(self._fetched, size)
             self._value = grow_array(self._value, size)
+            self._evidence = grow_array(self._evidence, size)
             self._features = grow_array(self._features, size)
 
 

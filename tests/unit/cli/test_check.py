@@ -107,7 +107,7 @@ def test_what_the_schema_refuses_the_program_refuses_too(change):
         ({"schedule": {"cron": "0 3 * * *", "timezone": "Europe/Berlin"}}, "at '0 3 * * *' (Europe/Berlin)"),
         ({"schedule": {"between": "22:00-06:00"}}, "between 22:00 and 06:00 (UTC)"),
         ({"limits": {"weight": 2.5}}, "weight 2.5"),
-        ({"crawl": {"switch_after": 0}}, None),
+        ({"crawl": {"estimator": "adaptive", "switch_after": 0}}, None),
         ({"crawl": {"shadows": ["bfs", "nh-e-sum"]}}, "shadows bfs, nh-e-sum"),
         ({"crawl": {"shadows": []}}, "no shadows"),
     ],

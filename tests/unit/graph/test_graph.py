@@ -213,3 +213,30 @@ def test_evidence_is_one_link_of_the_value_of_what_is_held_and_keeps_the_node_in
     graph.note_evidence(Node(2), 4.0, 9.0)
     assert graph.features(graph.row(Node(2))) == read, "it was read: what was held says nothing more"
     assert graph.value(np.array([graph.row(Node(2))])).tolist() == [1.0]
+
+
+def list_evidence(graph, *nodes):
+    return graph.get_evidence(np.array([graph.row(Node(node)) for node in nodes])).tolist()
+
+
+def test_the_evidence_of_a_node_is_the_latest_before_it_was_read():
+    graph = CrawlGraph()
+    add(graph, 0, 2.0, {1: 1.0, 2: 1.5})
+    graph.note_evidence(Node(2), None, 3.0)
+    graph.note_evidence(Node(2), 3.0, 4.0)
+    assert list_evidence(graph, 0, 1, 2) == [0.0, 0.0, 4.0]
+    add(graph, 2, 1.0, {})
+    graph.note_evidence(Node(2), 4.0, 9.0)
+    assert list_evidence(graph, 2) == [4.0]
+
+
+def test_evidence_of_another_name_counts_until_a_node_is_read():
+    graph = CrawlGraph()
+    add(graph, 0, 2.0, {1: 1.0, 2: 1.0, 3: 1.0})
+    graph.note_evidence(Node(1), None, 3.0)
+    graph.note_evidence(Node(3), None, 5.0)
+    graph.merge(Node(1), Node(2))
+    assert list_evidence(graph, 2) == [3.0]
+    add(graph, 2, 1.0, {})
+    graph.merge(Node(3), Node(2))
+    assert list_evidence(graph, 2) == [3.0], "what was learned of it stays as it was"

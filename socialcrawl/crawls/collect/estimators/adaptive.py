@@ -1,15 +1,17 @@
 """An estimator that fits one linear score while it crawls, from a start that works on most graphs (ours).
 
 The score of a frontier node is a weighted sum of its features (FEATURES). Most follow Gouriten et al., section 5.2, or
-the flow of value along links. The last two are made of *records*: how relevant the other accounts turned out to be that
-a mentioner links to in the same way, with weight or without. The record of a link from u is
+the flow of value along links. Two are made of *records*: how relevant the other accounts turned out to be that a
+mentioner links to in the same way, with weight or without. The record of a link from u is
 
     (sum of the values of u's fetched targets + DOUBT mu) / (their number + DOUBT)
 
 over those targets to which u's links are of the same kind, with mu the mean value of all targets that were fetched by
-links of this kind, drawn by DOUBT of them to the mean of all fetched nodes. The weights are a ridge regression of
-values on features, drawn towards START; all are >= 0, except that of the number of links. HOPE is a fixed score that
-leads before there is anything to fit, and fades: of both, each divided by its standard deviation over the rows learned,
+links of this kind, drawn by DOUBT of them to the mean of all fetched nodes. The last feature is the *evidence*: the
+value of posts that are held of a node which was not fetched yet, such as those of a capture. Without any, it changes
+nothing. The weights are a ridge regression of values on features, drawn towards START; all are >= 0, except that of the
+number of links. HOPE is a fixed score that leads before there is anything to fit, and fades: of both, each divided by
+its standard deviation over the rows learned,
 
     score = fit + FADE / (FADE + rows) hope
 
@@ -30,15 +32,15 @@ from socialcrawl.graph.graph import COLUMNS, CrawlGraph, Rows
 
 FEATURES = (
     *("log n_sum", "log e_sum", "log ne_sum", "log links", "log flow", "log known"),
-    *("n_max", "e_max", "n_avg", "e_avg", "record"),
+    *("n_max", "e_max", "n_avg", "e_avg", "record", "evidence"),
 )
 """The features by name; "log x" is `take_logarithm` of x. Of the records of all links to the node, "record" is the mean
 and "known" the sum without mu: what is known and not only supposed."""
 USED = ("n_sum", "e_sum", "ne_sum", "links", "n_max", "e_max")
 COLUMNS_USED = [COLUMNS.index(name) for name in USED]
 
-START = (0.1, 0.1, 0.1, 0.0, 0.1, 0.2, 0.0, 0.0, 0.0, 0.0, 0.3)
-HOPE = (0.75, 0.75, 0.75, 0.5, 0.25, 0.5, 0.0, 0.0, 0.0, 0.0, 1.5)
+START = (0.1, 0.1, 0.1, 0.0, 0.1, 0.2, 0.0, 0.0, 0.0, 0.0, 0.3, 0.0)
+HOPE = (0.75, 0.75, 0.75, 0.5, 0.25, 0.5, 0.0, 0.0, 0.0, 0.0, 1.5, 2.0)
 ANY_SIGN = 3  # the number of links may speak against a node
 DRAW = 10.0  # towards START: lambda of the ridge
 FADE = 200.0  # rows after which hope counts half
@@ -59,7 +61,7 @@ class Adaptive(Estimator):
         self.means = (0.0,) * (KINDS + 1)  # mu by kind of link, then of all fetched nodes: at the last doubling
         self.weights: tuple[float, ...] = HOPE
         self.rows, self._refit_at, self._renew_at = 0, 1, 1
-        self._own: tuple[Floats, ...] = (np.zeros(1),) * 3  # known of the node that was fetched last, just before
+        self._own: tuple[Floats, ...] = (np.zeros(1),) * 4  # known of the node that was fetched last, just before
         self._first, self._second = np.zeros(len(FEATURES) + 1), np.zeros((len(FEATURES) + 1, len(FEATURES) + 1))
 
     def score(self, graph: CrawlGraph, rows: Rows, n: int) -> Floats:
@@ -73,7 +75,7 @@ class Adaptive(Estimator):
 
     def read_features(self, graph: CrawlGraph, rows: Rows) -> Floats:
         """Return the features of `rows`, float64 of shape (len(FEATURES), len(rows))."""
-        return make_features(graph.columns(USED, rows), *self.records.add_up(rows, self.means))
+        return make_features(graph.columns(USED, rows), *self._list_known(graph, rows))
 
     def is_sequential(self) -> bool:
         """Return False: `learn_all` takes in a history."""
@@ -81,7 +83,7 @@ class Adaptive(Estimator):
 
     def note_fetched(self, graph: CrawlGraph, row: int) -> None:
         """Keep what was known of a node, then let records know its value."""
-        self._own = self.records.add_up(np.array([row]), self.means)
+        self._own = self._list_known(graph, np.array([row]))
         for rows in self.records.note(graph, row, float(graph.value(np.array([row]))[0])):
             graph.note_changed(rows)
 
@@ -103,12 +105,17 @@ class Adaptive(Estimator):
         while begin < len(at):
             some = slice(begin, begin + max(1, min(self._refit_at, self._renew_at) - self.rows))
             own = past.average(at[some], self.means)
-            self._learn_rows(make_features(columns[:, some], *own), nodes.values[at[some]])
+            evidence = graph.get_evidence(nodes.rows[at[some]])
+            self._learn_rows(make_features(columns[:, some], *own, evidence), nodes.values[at[some]])
             begin = some.stop
             if begin <= len(at):
                 last = int(at[begin - 1])
                 mean = float(past.totals[last]) / (base + last + 1)
                 self._go_on(mean, past.sums[:, last].tolist(), past.counts[:, last].tolist())
+
+    def _list_known(self, graph: CrawlGraph, rows: Rows) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return what `make_features` takes besides columns."""
+        return *self.records.add_up(rows, self.means), graph.get_evidence(rows)
 
     def _learn_rows(self, features: Floats, values: Floats) -> None:
         """Add rows to the sums of products, one after the other."""
@@ -147,7 +154,7 @@ class Adaptive(Estimator):
         self.weights = tuple(a / deviations[0] + fade * b / deviations[1] for a, b in zip(fit, HOPE, strict=True))
 
 
-def make_features(columns: Floats, flow: Floats, known: Floats, record: Floats) -> Floats:
+def make_features(columns: Floats, flow: Floats, known: Floats, record: Floats, evidence: Floats) -> Floats:
     """Return the features of m nodes, float64 of shape (len(FEATURES), m).
 
     Args:
@@ -155,6 +162,7 @@ def make_features(columns: Floats, flow: Floats, known: Floats, record: Floats) 
         flow: as `Records.add_up` returns it, as the next two.
         known: likewise.
         record: likewise.
+        evidence: as `CrawlGraph.get_evidence` returns it.
     """
     n, e, _, links, n_max, e_max = columns
     many, made = np.maximum(links, 1.0), np.empty((len(FEATURES), len(links)))
@@ -163,7 +171,7 @@ def make_features(columns: Floats, flow: Floats, known: Floats, record: Floats) 
     made[6], made[7] = n_max, e_max
     np.divide(n, many, out=made[8])
     np.divide(e, many, out=made[9])
-    made[10] = record
+    made[10], made[11] = record, evidence
     return made
 
 

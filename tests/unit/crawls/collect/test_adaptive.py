@@ -43,12 +43,14 @@ def draw_value(rng):
 def crawl_some(seed, steps, *, pages=0.0):
     """A graph of random nodes that were fetched in random order, the estimator that was told, and the rows it learned.
 
-    With `pages`, that share of the steps reads more of a node that was fetched.
+    Of some nodes posts are held. With `pages`, that share of the steps reads more of a node that was fetched.
     """
     rng, graph, told = np.random.default_rng(seed), CrawlGraph(), Adaptive()
     graph.seed(Node(0))
     x, y = [], []
     for step in range(steps):
+        if step % 4 == 0:
+            graph.note_evidence(Node(step), None, 1.0 + draw_value(rng))
         fetched = graph.list_fetched()
         if step and len(fetched) and rng.random() < pages:
             node = graph.node(int(rng.choice(fetched)))
@@ -150,6 +152,28 @@ def test_the_weights_are_those_of_another_solver(seed):
     assert told.weights == pytest.approx(whole, abs=1e-4)
 
 
+def test_of_two_accounts_that_are_mentioned_alike_the_one_with_more_posts_held_scores_higher():
+    graph, told, _, _ = crawl_some(3, 60)
+    source, first, second, third = map(Node, range(SPAN, SPAN + 4))
+    told.note_fetched(graph, graph.add(source, 1.0, np.array([first, second, third]), np.zeros(3)))
+    for node, value in ((first, 1.0), (second, 2.0)):
+        graph.note_evidence(node, None, value)
+    rows = np.array([graph.row(node) for node in (first, second, third)])
+    assert told.rows >= EARLY
+    assert told.read_features(graph, rows)[FEATURES.index("evidence")].tolist() == [1.0, 2.0, 0.0]
+    low, high, none = told.score(graph, rows, 0).tolist()
+    assert high > low > none
+
+
+def test_posts_that_are_found_after_an_account_was_read_teach_nothing():
+    graph, told = CrawlGraph(), Adaptive()
+    graph.note_evidence(Node(1), None, 1.5)
+    row = graph.add(Node(1), 3.0, np.array([2]), np.zeros(1))
+    told.note_fetched(graph, row)
+    graph.note_evidence(Node(1), 1.5, 9.0)
+    assert told.read_features(graph, np.array([row]))[FEATURES.index("evidence")].tolist() == [1.5]
+
+
 def test_without_any_value_the_start_is_what_is_left():
     spread = np.zeros((len(START), len(START) + 1)).tolist()
     assert solve_ridge(spread) == pytest.approx(START)
@@ -184,6 +208,8 @@ def test_a_history_taken_in_at_once_is_the_same_bit_for_bit_as_node_by_node(seed
     graph, one_by_one, at_once, x = CrawlGraph(), Adaptive(), Adaptive(), []
     taught = rng.random(len(nodes)) < 0.9
     for node, teaches in zip(nodes, taught, strict=True):
+        if node % 3 == 0:
+            graph.note_evidence(node, None, 1.0 + draw_value(rng))
         graph.drop(node)
         x.append(graph.features(graph.row(node)))
         targets = rng.choice(span, int(rng.integers(0, 12)), replace=False).astype(np.int64)
