@@ -277,7 +277,7 @@ class CrawlGraph:
         """Add `node` by its posts that are stored, and keep it in the frontier, as it was not read.
 
         These count as one link from an account of value `value` with weight `value`, at distance 0 as a seed. Nothing
-        changes where the node was read, or cannot be.
+        changes where the node was read.
 
         Args:
             node: whose posts they are.
@@ -285,7 +285,7 @@ class CrawlGraph:
             value: the value of the posts, of which there are no fewer than then.
         """
         row = self._get_row(node)
-        if not self._open[row]:
+        if self._fetched[row]:
             return
         mine, new, old = self._features[row], np.array([value, value, value * value]), before or 0.0
         self._evidence[row], self._is_evident = value, True

@@ -230,6 +230,16 @@ def test_the_evidence_of_a_node_is_the_latest_before_it_was_read():
     assert list_evidence(graph, 2) == [4.0]
 
 
+def test_evidence_of_a_node_that_rests_counts_once_it_is_back():
+    graph = CrawlGraph()
+    add(graph, 0, 2.0, {1: 1.0})
+    graph.set_open(Node(1), is_open=False)
+    graph.note_evidence(Node(1), None, 3.0)
+    graph.set_open(Node(1), is_open=True)
+    graph.note_evidence(Node(1), 3.0, 4.0)
+    assert graph.features(graph.row(Node(1))) == (0.0, 2.0, 6.0, 4.0, 5.0, 4.0, 18.0, 16.0)
+
+
 def test_evidence_of_another_name_counts_until_a_node_is_read():
     graph = CrawlGraph()
     add(graph, 0, 2.0, {1: 1.0, 2: 1.0, 3: 1.0})
