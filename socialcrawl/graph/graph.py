@@ -22,6 +22,7 @@ from socialcrawl.graph.links import (
     find_distinct,
     grow_array,
     has_repeats,
+    order_stably,
     sum_all_links,
     sum_links,
 )
@@ -256,7 +257,9 @@ class CrawlGraph:
             return None
         unknown = np.insert(more.targets, more.offsets[:-1], more.nodes)
         unknown = unknown[self._find_rows(unknown) < 0]
-        self._discover(unknown[np.sort(np.unique(unknown, return_index=True)[1])])
+        ordered = order_stably(unknown)
+        again = np.flatnonzero(unknown[ordered[1:]] == unknown[ordered[:-1]]) + 1
+        self._discover(np.delete(unknown, ordered[again]))
         rows, ends, alpha, sources = (
             self._find_rows(more.nodes),
             self._find_rows(more.targets),

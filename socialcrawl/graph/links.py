@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,6 +155,18 @@ def find_distinct(rows: Rows) -> Rows:
     ordered.sort()
     first = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
     return np.asarray(ordered[first])
+
+
+def order_stably(numbers: NDArray[Any]) -> Rows:
+    """Return the places of integers >= 0 in ascending order, of equals the first one first.
+
+    Number and place are sorted as one integer of at most 63 bits, enough for rows, records and steps: several times as
+    fast as numpy's stable sort.
+    """
+    bits = len(numbers).bit_length()
+    both = (numbers.astype(np.int64) << bits) | np.arange(len(numbers))
+    both.sort()
+    return np.asarray(both & ((1 << bits) - 1))
 
 
 def has_repeats(names: NDArray[np.int64]) -> bool:

@@ -10,6 +10,7 @@ from known_worlds import added
 
 from socialcrawl.engine.model import Node
 from socialcrawl.graph.graph import COLUMNS, CrawlGraph
+from socialcrawl.graph.links import order_stably
 from socialcrawl.graph.relevance import compute_worth
 
 WEIGHT = st.integers(0, 5).map(compute_worth)
@@ -250,3 +251,9 @@ def test_evidence_of_another_name_counts_until_a_node_is_read():
     add(graph, 2, 1.0, {})
     graph.merge(Node(3), Node(2))
     assert list_evidence(graph, 2) == [3.0], "what was learned of it stays as it was"
+
+
+@given(st.lists(st.integers(0, 2**31 - 1) | st.integers(0, 3)))
+def test_places_are_ordered_by_number_and_then_as_they_were(numbers):
+    ordered = order_stably(np.array(numbers, np.int64))
+    assert ordered.tolist() == sorted(range(len(numbers)), key=numbers.__getitem__)

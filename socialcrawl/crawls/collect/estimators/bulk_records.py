@@ -21,6 +21,7 @@ from socialcrawl.crawls.collect.estimators.records import (
     update_told,
 )
 from socialcrawl.graph.graph import NO_ROWS, CrawlGraph, Rows
+from socialcrawl.graph.links import order_stably
 
 
 class RecordHistory(NamedTuple):
@@ -65,7 +66,7 @@ class _Events(NamedTuple):
 
     def join(self, more: "_Events") -> "_Events":
         """Return both by place, of equals these first."""
-        ordered = np.argsort(np.concatenate([self.place, more.place]), kind="stable")
+        ordered = order_stably(np.concatenate([self.place, more.place]))
         pairs: Any = zip(self, more, strict=True)
         return _Events(*(np.concatenate(pair)[ordered] for pair in pairs))
 
@@ -107,8 +108,8 @@ class BulkRecords(Records):
         self._own[KINDS * base : KINDS * self.fetched] = np.stack([total, count, total, count], axis=1)
         later = np.flatnonzero(number > base + source)  # links to who is fetched after who links
         place, link = np.concatenate([place, number[later] - base]), np.concatenate([link, first + later])
-        ordered = np.lexsort((-link, place))
-        place, teller = place[ordered], self._record[link[ordered]].astype(np.int64)
+        place, from_last = np.divmod(np.sort(place * self._ends + self._ends - 1 - link), self._ends)
+        teller = self._record[self._ends - 1 - from_last].astype(np.int64)
         flow = values / np.sqrt(np.maximum(sizes.reshape(many, KINDS).sum(axis=1), 1))
         doubt = count + DOUBT
         known, unknown = total / doubt, np.divide(DOUBT, doubt)
@@ -127,7 +128,7 @@ class BulkRecords(Records):
         others = sources != targets
         targets = targets[others]
         record = KINDS * (self._number[sources[others]].astype(np.int64) - base) + (alpha[others] > 0)
-        by_record = np.argsort(record, kind="stable")
+        by_record = order_stably(record)
         return targets[by_record], record[by_record]
 
     def _walk_links(self, rows: Rows) -> tuple[Rows, Rows]:
@@ -143,7 +144,7 @@ class BulkRecords(Records):
 
     def _connect_all(self, targets: Rows, record: Rows) -> int:
         """Note links, in order, with the record of each; return the number of the first."""
-        first, ordered = self._reserve_links(len(targets)), np.argsort(targets, kind="stable")
+        first, ordered = self._reserve_links(len(targets)), order_stably(targets)
         sorted_targets = targets[ordered]
         is_first = np.concatenate([[True], sorted_targets[1:] != sorted_targets[:-1]])[: len(ordered)]
         before = np.concatenate([[0], first + ordered[:-1]])[: len(ordered)]
@@ -162,8 +163,9 @@ class BulkRecords(Records):
             teller: the record of a link to it.
             values: of all nodes, by place.
         """
-        ordered = np.argsort(teller, kind="stable")
-        records, begins, sizes = np.unique(teller[ordered], return_index=True, return_counts=True)
+        ordered = order_stably(teller)
+        begins = np.flatnonzero(np.diff(teller[ordered], prepend=-1))
+        records, sizes = teller[ordered[begins]], np.diff(begins, append=len(teller))
         largest = np.argsort(-sizes, kind="stable")
         records, begins, sizes = records[largest], begins[largest], sizes[largest]
         own = self._own[records]
@@ -238,7 +240,7 @@ class BulkRecords(Records):
         for which in range(KINDS):
             of_kind = kind == which
             at = np.concatenate([places, place[of_kind]])
-            ordered = np.argsort(at, kind="stable")
+            ordered = order_stably(at)
             last = np.searchsorted(at[ordered], places, side="right")
             more = np.concatenate([total[:, which], value[of_kind]])[ordered]
             sums[which] = np.add.accumulate(np.concatenate([[self.sums[which]], more]))[last]
