@@ -127,7 +127,8 @@ def _(explanation: Explanation) -> str:
         today = " of today's topic" if "topic" in (made.why or "") else ""
         because = f"{_count_links(explanation, links)}, {f'{matching} in matching posts'.strip()}{today}"
     if held := [ask for ask in explanation.asks if ask.act == Act.CAPTURED]:
-        brought = f"{_describe_origin(explanation)}, as {pluralize(held[-1].posts or 0, 'post')} of it were held"
+        posts = pluralize(held[-1].posts or 0, "post")
+        brought = f"{_describe_origin(explanation)}, with {posts} that the database holds; these count as a link to it"
         because = f"it was {brought} (partial evidence){f'; {because}' if links else ''}"
     if explanation.state == "frontier":
         place = f"{made.rank:,} of {made.frontier:,} by its score, {format_number(made.score)}"

@@ -15,7 +15,7 @@ from socialcrawl.crawls.collect.estimators.registry import list_usual_shadows
 from socialcrawl.crawls.facts import list_added_facts, list_foreign_keys
 from socialcrawl.crawls.registry import kind_of
 from socialcrawl.daemon.notice_addresses import require_apprise
-from socialcrawl.errors import SettingsError
+from socialcrawl.errors import PluginError, SettingsError
 from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.render.console import Text
 from socialcrawl.storage.database.health import is_missing
@@ -108,7 +108,7 @@ def _try_step(step: Callable[[], Made], wrong: list[str]) -> Made | None:
     """Return what a step makes; None, and what it says is wrong, where it cannot."""
     try:
         return step()
-    except SettingsError as error:
+    except (SettingsError, PluginError) as error:
         wrong.append(str(error))
         return None
 

@@ -14,6 +14,7 @@ from socialcrawl.campaign.plan import read_usernames
 from socialcrawl.campaign.sections.access import SEARCHING
 from socialcrawl.campaign.settings import CrawlSection, Settings
 from socialcrawl.cli.commands.demo_kinds import DemoOptions, KindDemo
+from socialcrawl.crawls.collect.estimators.registry import HYBRID
 from socialcrawl.crawls.facts import COLLECT
 from socialcrawl.errors import SettingsError
 from socialcrawl.storage.database.health import open_readable
@@ -47,7 +48,7 @@ class CollectDemo(KindDemo):
         return {
             "seeds": {"search": not names, "usernames": names} | ({"most": SEEDS} if wanted.posts is None else {}),
             "crawl": {
-                "estimator": wanted.estimator,
+                "estimator": self._choose_estimator(),
                 "switch_after": self._choose_switch_after(),
                 "refresh_rate": wanted.refresh_rate,
                 "control": wanted.control,
@@ -104,6 +105,11 @@ class CollectDemo(KindDemo):
         return simulate_baselines(
             self.posts, self.keyword, seeds, relevance=found.seed_relevance, steps=len(found.steps)
         )
+
+    def _choose_estimator(self) -> str:
+        """Return the estimator; where only the switch of a hybrid is given, a hybrid, as in a campaign file."""
+        given = self.wanted.given
+        return HYBRID if "switch_after" in given and "estimator" not in given else self.wanted.estimator
 
     def _choose_switch_after(self) -> int:
         """Return the setting's own default on a user's posts; early enough to be seen on the generated ones."""

@@ -11,14 +11,15 @@ equally. The built-in walk has a = 1 and weights 1/x.
 """
 
 from contextlib import suppress
-from math import isfinite
+from itertools import combinations
+from math import isclose, isfinite
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.crawls.collect.estimators.added import call_guarded, find_class_fault, make_object
-from socialcrawl.errors import PluginError, SettingsError
+from socialcrawl.errors import PluginError, SocialcrawlError
 from socialcrawl.system.plugins import PluginGroup
 from socialcrawl.text.wording import explain_unknown
 
@@ -30,6 +31,12 @@ METHODS = {"accept": ("degree", "proposed"), "weigh": ("degree",)}
 """The methods of a walk and their arguments."""
 PLAIN = {"exact": False, "crude": False, "weights": "degree", "consistency": "symmetric", "corrected": True}
 """Settings of the built-in walk that others do not have, as they have to be."""
+
+DEGREES = (
+    *range(1, 13), *(13, 14, 16, 19, 23, 28, 34, 41, 49, 58, 68, 80, 98, 99, 100, 101, 128, 200, 317, 500),
+    *(1_000, 2_048, 5_000, 10_000, 12_345, 10**6),
+)  # fmt: skip
+"""The degrees for which the equation of a walk is computed before anything is read."""
 
 
 class WalkLaw(Protocol):
@@ -70,7 +77,8 @@ def check_walk(name: str) -> str:
         ValueError: there is no walk of that name; the message gives the nearest one and all of them.
     """
     if name != BUILT_IN and not WALKS.is_added(name):
-        raise ValueError(explain_unknown("walk", name, (*WALKS.list_names(), "MODULE:CLASS")))
+        known = explain_unknown("walk", name, (*WALKS.list_names(), "MODULE:CLASS"))
+        raise ValueError(f"{known} If a package adds it, install that; `socialcrawl plugins` lists what is installed.")
     return name
 
 
@@ -114,14 +122,31 @@ class AddedWalk:
             PluginError: one is not above 0, or the other walk raises.
         """
         different, places = np.unique(degrees.astype(np.int64), return_inverse=True)
-        call = self.made.weigh
-        found = [self._check("weigh", call_guarded(self.what, "weigh", call, one)) for one in different.tolist()]
-        return np.array(found, np.float64)[places]
+        return np.array([self._weigh(one) for one in different.tolist()], np.float64)[places]
 
     def accept_all(self, degrees: Floats, proposed: Floats) -> Floats:
         """Return the chances of going from nodes to neighbours with these degrees; errors as of `accept`."""
         pairs, places = np.unique(np.stack([degrees, proposed]).astype(np.int64), axis=1, return_inverse=True)
         return np.array([self.accept(one, other) for one, other in pairs.T.tolist()], np.float64)[places.ravel()]
+
+    def find_imbalance(self) -> str:
+        """Return for which of DEGREES its draws, so weighted, do not count nodes equally, as a sentence; "": for none.
+
+        Raises:
+            PluginError: as of `accept`.
+        """
+        weights = {degree: self._weigh(degree) for degree in DEGREES}
+        for x, y in combinations(DEGREES, 2):
+            there, back = self.accept(x, y) / (x * weights[x]), self.accept(y, x) / (y * weights[y])
+            if not isclose(there, back, rel_tol=1e-9):
+                return (
+                    f"accept(x, y) / (x weigh(x)) is {there:g} for degrees {x} and {y}, and {back:g} the other way "
+                    "round. They need to be equal, or accounts do not count equally"
+                )
+        return ""
+
+    def _weigh(self, degree: int) -> float:
+        return self._check("weigh", call_guarded(self.what, "weigh", self.made.weigh, degree))
 
     def _check(self, method: str, given: Any, most: float = np.inf) -> float:
         try:
@@ -162,10 +187,14 @@ def make_walk(name: str, seed: int = 0) -> AddedWalk | None:
 
     Raises:
         SettingsError: nothing adds it, it cannot be imported, is no walk or cannot be made.
+        PluginError: its numbers are no chances or weights, or accounts would not count equally.
     """
     if name == BUILT_IN:
         return None
-    return AddedWalk(name, make_object(WALKS.load(name), f"the walk {name!r}", seed, {}))
+    made = AddedWalk(name, make_object(WALKS.load(name), f"the walk {name!r}", seed, {}))
+    if fault := made.find_imbalance():
+        raise PluginError(f"{made.what}: {fault}.")
+    return made
 
 
 def describe_walk(name: str) -> str:
@@ -173,6 +202,6 @@ def describe_walk(name: str) -> str:
     package = WALKS.describe_package(name)
     source = f"package {package}, as installed when this was written" if package else "our own code: add its source"
     paper = ""
-    with suppress(SettingsError):  # a report can be written where the package is not installed
+    with suppress(SocialcrawlError):  # a report can be written where the package is not installed
         paper = getattr(make_walk(name), "paper", "")
     return f"{name} ({source}{'; ' if paper else ''}{paper})"

@@ -16,6 +16,7 @@ import numpy as np
 
 from socialcrawl.crawls.sample.estimates import Series
 from socialcrawl.crawls.sample.rules import WalkRules
+from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.sampling.audit_coverage import Questions, draw_dataset, list_questions
 from socialcrawl.lab.experiments.sampling.known_walks import WalkSetup, choose_starts, walk_method, widen_topic
 from socialcrawl.lab.experiments.sampling.truths import find_reached
@@ -28,7 +29,13 @@ SCHEMES: Final = ("ends", "last nodes", "second halves")
 
 
 def choose_counts(walkers: int) -> tuple[int, ...]:
-    """Return how many walks there are, n: an eighth of `walkers`, a quarter, half and all, at least 2."""
+    """Return how many walks there are, n: an eighth of `walkers`, a quarter, half and all, at least 2.
+
+    Raises:
+        SettingsError: there is one walk.
+    """
+    if walkers < 2:
+        raise SettingsError("The ends of one walk are one account: give --walkers 2 or more.")
     return tuple(sorted({max(2, walkers // part) for part in (8, 4, 2, 1)}))
 
 
