@@ -91,7 +91,7 @@ HOMES = {
     "pydantic_core": ("campaign/settings.py",),
     "tenacity": ("ratelimit/retry.py",),
     "filelock": ("system/locks.py",),
-    "platformdirs": ("campaign/token_locks.py",),
+    "platformdirs": ("system/state_folder.py",),
     "cronsim": ("campaign/schedule.py",),
 }  # fmt: skip
 """Which module may import a library. A folder stands for four modules or more that do."""
