@@ -359,12 +359,14 @@ class Dataset:
             @dora in the campaign sky
         """
         with self._session.open_reader() as connection:
-            trace = explain(CampaignTraces(connection), user, campaign)
+            traces = CampaignTraces(connection)
+            trace = explain(traces, user, campaign)
+            page = _find_account(traces, user, campaign)
 
         def print_to(console: Console) -> None:
             show_explanation(trace, console, top)
 
-        return TextReport(render_text(print_to), collect_explanation(trace), render_fragment(print_to))
+        return TextReport(render_text(print_to), collect_explanation(trace) | {"page": page}, render_fragment(print_to))
 
     @check_arguments(campaign=TEXT)
     def datasheet(self, *, campaign: str | None = None) -> TextReport:
@@ -397,6 +399,15 @@ class Dataset:
                 yield parsed if finish is None else [finish(row) for row in parsed]
 
         return Table(name, make_columns(definition.columns), read)
+
+
+def _find_account(traces: CampaignTraces, user: str, campaign: str | None) -> str | None:
+    """Return where the platform shows an account of a campaign; None where that is not known, or it was forgotten."""
+    stored = traces.read_campaign(campaign)
+    known = traces.find_account(stored, user) or traces.find_account(stored, user.removeprefix("@"))
+    if known is None or known.forgotten_at is not None:
+        return None
+    return find_account_page(stored.platform, known.username, known.platform_id)
 
 
 def find_account_page(platform: str, name: str | None, account_id: str | None) -> str | None:

@@ -337,7 +337,10 @@ def _make_accounts(page: PageSource) -> Iterator[ET.Element]:
             for row in rows
         ]
         head = ["no.", "account", *ACCOUNT_COLUMNS]
-        yield make_table(head, cells, caption=title, numbers=[0, *range(2, len(head))])
+        if not page.is_drawn:  # there is no picture that the numbers would refer to
+            head, cells = head[1:], [row[1:] for row in cells]
+        numbers = [place for place, name in enumerate(head) if name != "account"]
+        yield make_table(head, cells, caption=title, numbers=numbers)
     if places:
         yield make_element("p", "no.: the number in the network above; - where it is not in it", class_="quiet")
     yield make_element("ul", *(make_element("li", note) for note in COLUMN_NOTES), class_="quiet")

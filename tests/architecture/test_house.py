@@ -24,6 +24,7 @@ KIND_MODULES = {
 }
 FLOORS = [
     {"cli", "__main__", "lab.experiments"},
+    {"web"},
     {"api"},
     {"render"},
     {"daemon", "testing"},
@@ -50,8 +51,10 @@ HOMES = {
     "protego": ("platforms/web/robots.py",),
     "sqlalchemy": ("storage/", "exporters/"),
     "alembic": ("storage/database/connection.py", "storage/database/health.py", "storage/schema/kept.py"),
-    "starlette": ("daemon/health_page.py",),
-    "uvicorn": ("mock/server.py", "cli/commands/explore.py", "daemon/health_page.py"),
+    "starlette": ("daemon/health_page.py", "web/app.py"),
+    "fastapi": ("web/app.py", "web/http_api.py", "web/pages.py"),
+    "jinja2": ("web/page_templates.py",),
+    "uvicorn": ("mock/server.py", "cli/commands/explore.py", "cli/commands/ui.py", "daemon/health_page.py"),
     "apprise": ("daemon/notice_addresses.py",),
     "apscheduler": ("daemon/daemon.py", "daemon/scheduler.py", "cli/commands/daemon.py"),
     "structlog": (
@@ -87,6 +90,7 @@ HOMES = {
     "pydantic": (
         "campaign/policies.py", "campaign/settings.py", "campaign/settings_errors.py", "campaign/sections/",
         "crawls/capture/section.py", "crawls/refresh/section.py", "crawls/sample/section.py", "crawls/track/section.py",
+        "web/http_models.py",
     ),
     "pydantic_core": ("campaign/settings.py",),
     "tenacity": ("ratelimit/retry.py",),
