@@ -166,8 +166,9 @@ class Dataset:
             0    ann            1
             1    ann            1
             2    ben            1
-            >>> [post["id"] for post in data.posts(on_topic=True, newest_first=True, limit=1)]
-            ['9']
+            >>> newest = data.posts(on_topic=True, newest_first=True, limit=1)
+            >>> [post["author"] for post in newest], [post["author"] for post in data.posts(after=[*newest][0]["id"])]
+            (['hana'], [])
         """
         number, _ = find_campaign(self._session.connection, campaign)
         order = ("desc", "<") if newest_first else ("asc", ">")
@@ -200,9 +201,12 @@ class Dataset:
         """
         _, name = find_campaign(self._session.connection, campaign)
         given = {"name": name, "after": after, "top": NO_LIMIT if top is None else after + top}
-        return self._make_table(
-            "accounts", ACCOUNTS, given, lambda row: [*row[:-2], find_account_page(*row[-2:], row[2])]
-        )
+
+        def finish(row: Sequence[Any]) -> list[Any]:
+            *cells, platform, username = row
+            return [*cells, find_account_page(platform, username, row[2])]
+
+        return self._make_table("accounts", ACCOUNTS, given, finish)
 
     @check_arguments(campaign=TEXT)
     def score_curve(self, *, campaign: str | None = None) -> Table:

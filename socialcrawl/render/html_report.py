@@ -153,8 +153,8 @@ def make_sections(page: PageSource) -> Iterator[tuple[str, ET.Element]]:
     """Yield the sections of a page, as (its id, element)."""
     report, found = page.report, page.report.found
     if page.is_drawn:
-        title = make_element("h1", "Report: ", quote_text(found.name))
-        yield "top", make_element("header", title, *_make_headline(page))
+        heading = make_element("h1", "Report: ", quote_text(found.name))
+        yield "top", make_element("header", heading, *_make_headline(page))
     else:
         yield _make_section("top", "Found so far", *_make_headline(page))
     if describe_steering(report):

@@ -16,7 +16,7 @@ class Problem(BaseModel):
 
 
 class CampaignItem(BaseModel):
-    """A campaign: how it stands and how far it is; see `sc.CampaignStatus`."""
+    """A campaign: how it stands and how far it is; see `CampaignStatus`."""
 
     key: str = Field(description="its name in addresses")
     name: str

@@ -42,7 +42,7 @@ def make_templates() -> Environment:
         "instant": format_instant,
         "plain": escape_controls,
         "path": lambda text: quote(text, safe=""),
-        "web": make_web_link,
+        "link": make_web_link,
         "badge": lambda state: CALM.get(state, "calm"),
         "act": lambda act: ACTS.get(act, act),
         "shown": format_value,

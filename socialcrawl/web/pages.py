@@ -79,10 +79,8 @@ def show_account(request: Request, status: Status, project: Campaigns, name: Nam
     """Show why a campaign read an account, or did not."""
     with project.open(status.key) as data:
         found = data.explain(name, campaign=status.name)
-    values = found.to_dict()
     return render(
-        request, "account.html", status=status, name=name, text=found.to_fragment(), page=values.get("page"),
-        summary=values.get("summary", ""),
+        request, "account.html", status=status, name=name, text=found.to_fragment(), page=found.to_dict()["page"],
     )  # fmt: skip
 
 

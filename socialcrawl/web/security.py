@@ -54,7 +54,7 @@ def read_token(folder: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Visitor:
+class PageVisitor:
     """Who sent a request.
 
     Attributes:
@@ -68,7 +68,7 @@ class Visitor:
     by_header: bool = False
 
 
-class Sessions:
+class LoginSessions:
     """Makes and checks sessions.
 
     Args:
@@ -88,14 +88,14 @@ class Sessions:
         plain = f"{secrets.token_hex(16)}.{int(self._now())}"
         return f"{plain}.{self._sign('session', plain)}"
 
-    def recognize(self, cookie: str) -> Visitor:
+    def recognize(self, cookie: str) -> PageVisitor:
         """Return who has a cookie: known, unless somebody else made it or it is too old."""
         plain, _, signature = cookie.rpartition(".")
         signed = hmac.compare_digest(_hash(signature), _hash(self._sign("session", plain)))
         began = plain.rpartition(".")[2]
         if not signed or not began.isdecimal() or not 0 <= self._now() - int(began) + 60 < LASTING:
-            return Visitor()
-        return Visitor(known=True, csrf=self._sign("csrf", cookie))
+            return PageVisitor()
+        return PageVisitor(known=True, csrf=self._sign("csrf", cookie))
 
     def _sign(self, purpose: str, text: str) -> str:
         return hmac.new(self._token.encode(), f"{purpose}|{text}".encode(), sha256).hexdigest()
@@ -140,25 +140,25 @@ class Access:
         closed: whether reading needs the token too, as other machines can connect.
     """
 
-    sessions: Sessions
+    sessions: LoginSessions
     backoff: LoginBackoff
     closed: bool = False
 
-    def find_visitor(self, headers: Mapping[str, str], client: str) -> Visitor:
+    def find_visitor(self, headers: Mapping[str, str], client: str) -> PageVisitor:
         """Return who sent a request; a wrong token in its header Authorization is counted."""
         scheme, _, given = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             if self.backoff.get_wait(client):
-                return Visitor()
+                return PageVisitor()
             if self.sessions.is_token(given.strip()):
                 self.backoff.succeed(client)
-                return Visitor(known=True, by_header=True)
+                return PageVisitor(known=True, by_header=True)
             self.backoff.fail(client)
-            return Visitor()
+            return PageVisitor()
         return self.sessions.recognize(_read_cookie(headers.get("cookie", "")))
 
 
-def may_change(visitor: Visitor, csrf: str) -> bool:
+def may_change(visitor: PageVisitor, csrf: str) -> bool:
     """Return whether a request may change something: its sender has the token, and no other page made it send it."""
     if not visitor.known:
         return False

@@ -27,4 +27,4 @@ def draw_sparkline(values: Sequence[float], said: str) -> str:
     floor = f"{HEIGHT - EDGE:.1f}"
     ET.SubElement(picture, "path", {"class": "spark-area", "d": f"{line} V{floor} H{EDGE:.1f} Z"})
     ET.SubElement(picture, "path", {"class": "spark-line", "d": line})
-    return ET.tostring(picture, encoding="unicode", method="html")
+    return ET.tostring(picture, encoding="unicode")

@@ -51,8 +51,8 @@ HOMES = {
     "protego": ("platforms/web/robots.py",),
     "sqlalchemy": ("storage/", "exporters/"),
     "alembic": ("storage/database/connection.py", "storage/database/health.py", "storage/schema/kept.py"),
-    "starlette": ("daemon/health_page.py", "web/app.py"),
-    "fastapi": ("web/app.py", "web/http_api.py", "web/pages.py"),
+    "starlette": ("daemon/health_page.py", "web/web_app.py"),
+    "fastapi": ("web/web_app.py", "web/http_api.py", "web/pages.py"),
     "jinja2": ("web/page_templates.py",),
     "uvicorn": ("mock/server.py", "cli/commands/explore.py", "cli/commands/ui.py", "daemon/health_page.py"),
     "apprise": ("daemon/notice_addresses.py",),
@@ -465,6 +465,13 @@ def find_intruders(imports, own, rooms):
         for file, modules in imports.items()
         if not file.startswith(rooms) and any(f"{module}.".startswith(inside) for module in modules)
     )
+
+
+def test_the_web_pages_stand_on_the_python_interface_and_reach_nowhere_deeper():
+    below = ("web.", "system.", "text.", "errors")
+    pages = [path for path in FILES if relative(path).startswith("web/")]
+    assert len(pages) > 8
+    assert not [(relative(path), one) for path in pages for one in ours(path) if not f"{one}.".startswith(below)]
 
 
 def test_an_import_of_what_is_a_kinds_own_is_found():

@@ -37,7 +37,7 @@ def take_pictures(out: Path, folder: Path, state: Path) -> None:
                         if name.startswith("campaign"):
                             page.wait_for_timeout(2_500)
                         page.screenshot(path=out / f"{name}-{width}-{scheme}.png", full_page=True)
-                    print(width, scheme, page.elsewhere, page.complaints)
+                    assert (page.elsewhere, page.complaints) == ([], [])
 
 
 if __name__ == "__main__":

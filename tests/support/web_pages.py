@@ -3,15 +3,89 @@
 import os
 import re
 import shutil
+import socket
 import subprocess
+import threading
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from html.parser import HTMLParser
 
 import httpx
+import uvicorn
 from commands import COMMAND, ENVIRONMENT
+
+import socialcrawl as sc
+from socialcrawl.system.host_names import AllowedHosts
+from socialcrawl.web.security import Access, LoginBackoff, LoginSessions
+from socialcrawl.web.web_app import WebSettings, make_app
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ("--no-sandbox", "--disable-dev-shm-usage")  # as root, and in containers
+
+
+class HeldClock:
+    """A clock that stands still until a test moves it."""
+
+    def __init__(self, at=1_800_000_000.0):
+        self.at = at
+
+    def __call__(self):
+        return self.at
+
+
+class PageShape(HTMLParser):
+    """The tags and names of attributes of a page, where its links lead, and its text."""
+
+    def __init__(self, source):
+        super().__init__()
+        self.tags, self.links, self.text = [], [], ""
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, [name for name, _ in attributes]))
+        self.links += [value for name, value in attributes if name in ("href", "src", "action")]
+
+    def handle_data(self, data):
+        self.text += data
+
+
+TOKEN = "0123456789abcdef" * 4
+
+
+@contextmanager
+def serving(*places, clock=None, closed=False, interval=0.05):
+    """A client of the pages of some campaigns, which a thread serves over loopback; it does not follow redirects."""
+    clock = clock or HeldClock()
+    access = Access(LoginSessions(TOKEN, clock), LoginBackoff(clock), closed=closed)
+    settings = WebSettings(access, clock, AllowedHosts.of([], listening="127.0.0.1"), interval)
+    app = make_app(sc.open_project(*places), settings)
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        config = uvicorn.Config(app, log_level="critical", access_log=False, timeout_graceful_shutdown=1)
+        server = uvicorn.Server(config)
+        server.capture_signals = closing_nothing
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+        try:
+            with httpx.Client(base_url=f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=120) as client:
+                yield client
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@contextmanager
+def closing_nothing():
+    """Leave signals to the test run."""
+    yield
+
+
+def log_in(client):
+    """The CSRF token of a session that the client has from now on."""
+    client.headers.pop("authorization", None)
+    done = client.post("/login", data={"token": TOKEN})
+    assert done.status_code == 303, done.text
+    return re.search(r'name="csrf" value="(\w+)"', client.get("/").text)[1]
 
 
 class Pages:

@@ -63,12 +63,12 @@ def serve_pages(options: WebOptions) -> int:
 
     import uvicorn  # noqa: PLC0415
 
-    from socialcrawl.web.app import WebSettings, make_app  # noqa: PLC0415
-    from socialcrawl.web.security import Access, LoginBackoff, Sessions, read_token  # noqa: PLC0415
+    from socialcrawl.web.security import Access, LoginBackoff, LoginSessions, read_token  # noqa: PLC0415
+    from socialcrawl.web.web_app import WebSettings, make_app  # noqa: PLC0415
 
     token = read_token(make_state_folder())
-    access = Access(Sessions(token, time.time), LoginBackoff(time.monotonic), closed=options.allow_remote)
-    app = make_app(project, WebSettings(access, allowed))
+    access = Access(LoginSessions(token, time.time), LoginBackoff(time.monotonic), closed=options.allow_remote)
+    app = make_app(project, WebSettings(access, time.time, allowed))
     with closing(_listen(options.host, options.port)) as listener:
         port = int(listener.getsockname()[1])
         url = f"http://{_name_host(options.host)}:{port}/"

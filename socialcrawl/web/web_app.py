@@ -2,8 +2,7 @@
 
 import asyncio
 import re
-import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -40,11 +39,13 @@ class WebSettings:
 
     Attributes:
         access: who may do what.
+        now: the clock, Unix seconds.
         hosts: the names by which the pages may be opened.
         interval: seconds between two looks at the databases.
     """
 
     access: Access
+    now: Callable[[], float]
     hosts: AllowedHosts = field(default_factory=AllowedHosts)
     interval: float = INTERVAL
 
@@ -91,7 +92,7 @@ def make_app(project: Project, settings: WebSettings) -> App:
         openapi_url="/api/v1/openapi.json", docs_url=None, redoc_url=None, redirect_slashes=False,
     )  # fmt: skip
     app.state.live, app.state.access, app.state.plotly = live, settings.access, find_plotly()
-    app.state.reports, app.state.templates = CampaignReports(project, time.time), make_templates()
+    app.state.reports, app.state.templates = CampaignReports(project, settings.now), make_templates()
     app.state.templates.globals["style_ids"] = find_style_ids(app.state.plotly)
     app.include_router(api)
     app.include_router(pages)
