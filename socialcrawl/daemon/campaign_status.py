@@ -19,6 +19,7 @@ from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import HURRY, Opened, open_database, read_unlocked
 from socialcrawl.storage.database.health import EMPTY, OLDER, check_ours, is_missing, open_existing, read_schema_state
 from socialcrawl.storage.database.lease import find_holder
+from socialcrawl.storage.queries.progress_figures import ProgressFigures, read_progress_figures
 from socialcrawl.storage.stored_checks import ComplianceSummary, summarize_checks
 from socialcrawl.storage.versions import read_latest_settings
 from socialcrawl.text.wording import format_span
@@ -39,10 +40,11 @@ class KnownCampaign(NamedTuple):
 
 
 class DatabaseStatus(NamedTuple):
-    """What a database says: its campaigns, and the daemons that watch it."""
+    """What a database says: its campaigns, the daemons that watch it, and how far campaigns are, if that is read."""
 
     rows: list[KnownCampaign]
     daemons: list[LiveDaemon]
+    figures: Mapping[str, ProgressFigures] | None = None
 
 
 def open_upgraded(where: DatabaseAddress) -> AbstractContextManager[Opened]:
@@ -78,11 +80,13 @@ class StatusReading:
         now: Unix seconds.
         open: opens a database.
         all: whether campaigns are also shown that are in a database and not among those that are named.
+        figures: whether it is read how far they are.
     """
 
     now: float
     open: Open = open_upgraded
     all: bool = False
+    figures: bool = False
 
 
 def read_status(where: DatabaseAddress, names: Mapping[str, Files], reading: StatusReading) -> DatabaseStatus:
@@ -109,7 +113,8 @@ def read_status(where: DatabaseAddress, names: Mapping[str, Files], reading: Sta
             with read_unlocked(connection):
                 checks = summarize_checks(connection)
             rows = [row._replace(checks=checks) for row in rows]
-            return DatabaseStatus(rows, daemons.find_live_daemons(connection, reading.now))
+            figures = read_progress_figures(connection) if reading.figures else None
+            return DatabaseStatus(rows, daemons.find_live_daemons(connection, reading.now), figures)
     except SocialcrawlError as error:
         state = OUTDATED if isinstance(error, OutdatedError) else BROKEN
         faulty = [CampaignLease(name, None, state=state, why=str(error)) for name in names or [UNKNOWN]]

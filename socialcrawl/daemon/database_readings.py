@@ -1,7 +1,7 @@
 """What databases say of their campaigns, read again and again by somebody who looks on: cheaply, and without locks.
 
-A file is read when it, its write-ahead log or a lock beside it has changed, and every few seconds in any case, as
-heartbeats grow old. A database whose reading takes long is read less often.
+A file is read when it, its write-ahead log or a lock beside it has changed, and after some seconds in any case, as
+heartbeats grow old. Where reading takes long, or many campaigns run, databases are read less often.
 """
 
 import threading
@@ -11,25 +11,24 @@ from pathlib import Path
 from typing import NamedTuple
 
 from socialcrawl.campaign.settings import Settings, read
-from socialcrawl.daemon.campaign_state import BROKEN
+from socialcrawl.daemon.campaign_state import BROKEN, RUNNING
 from socialcrawl.daemon.campaign_status import (
-    OUTDATED,
     KnownCampaign,
     StatusReading,
     open_as_it_is,
     read_status,
 )
 from socialcrawl.engine.clock import SteadyClock
-from socialcrawl.errors import SettingsError, SocialcrawlError
+from socialcrawl.errors import SettingsError
 from socialcrawl.storage.daemons import CampaignLease
 from socialcrawl.storage.database.address import DatabaseAddress, parse_address
 from socialcrawl.storage.database.filetypes import DATABASE, recognize
-from socialcrawl.storage.database.health import is_missing
-from socialcrawl.storage.queries.progress_figures import ProgressFigures, read_progress_figures
+from socialcrawl.storage.queries.progress_figures import ProgressFigures
 
 TOGETHER = 16  # databases that are read at the same time
-AGAIN = 5.0  # seconds after which a database is read again though its files did not change
-REST = 20  # times the duration of a reading that pass until the next one: it takes 5 % of a core at most
+AGAIN = 5.0  # seconds after which a database with running campaigns is read again though its files did not change
+IDLE_AGAIN = 60.0  # likewise, where none runs
+REST = 10  # times the duration of readings that pass until the next ones: they take about 10 % of a core at most
 Named = Mapping[str, Mapping[Path, Settings]]
 Mark = tuple[object, ...]
 
@@ -145,28 +144,33 @@ class DatabaseReadings:
         last = self._last.get(where)
         mark = _mark_database(where, names, () if last is None else last.rows)
         unchanged = last is not None and mark is not None and mark == last.mark
-        if last is not None and now - last.at < (AGAIN if unchanged else REST * last.took):
+        if last is not None and now - last.at < self._find_rest(last, now, unchanged=unchanged):
             return last
         began = self._clock.now()
-        rows, _ = read_status(where, names, StatusReading(now, open_as_it_is, all=True))
-        figures: Mapping[str, ProgressFigures] = {} if last is None else last.figures
-        if not (unchanged or is_missing(where) or any(row.held.state in (BROKEN, OUTDATED) for row in rows)):
-            figures = _read_figures(where, figures)
+        rows, _, figures = read_status(where, names, StatusReading(now, open_as_it_is, all=True, figures=not unchanged))
+        if figures is None:
+            figures = {} if last is None else last.figures
         return DatabaseReading(rows, figures, mark, now, self._clock.now() - began)
+
+    def _find_rest(self, last: DatabaseReading, now: float, *, unchanged: bool) -> float:
+        """Return for how many seconds the last reading of a database is good enough.
+
+        Where files have not changed, who holds a campaign may be gone without a word.
+        """
+        if unchanged:
+            return AGAIN if _has_running(last, now) else IDLE_AGAIN
+        busy = sum(one.took for one in self._last.values() if _has_running(one, now))
+        return REST * max(busy, last.took)
+
+
+def _has_running(reading: DatabaseReading, now: float) -> bool:
+    """Return whether somebody runs a campaign of a database."""
+    return any(row.held.is_alive(now) or row.held.state == RUNNING for row in reading.rows)
 
 
 def is_campaign_file(path: Path) -> bool:
     """Return whether a path is that of a campaign file, by its ending."""
     return path.suffix == ".toml"
-
-
-def _read_figures(where: DatabaseAddress, before: Mapping[str, ProgressFigures]) -> Mapping[str, ProgressFigures]:
-    """Return how far each campaign of a database is; as before where it cannot be read now."""
-    try:
-        with open_as_it_is(where) as connection:
-            return read_progress_figures(connection)
-    except SocialcrawlError:
-        return before
 
 
 def _mark_database(where: DatabaseAddress, names: Named, rows: Sequence[KnownCampaign]) -> Mark | None:

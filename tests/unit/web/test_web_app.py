@@ -316,7 +316,7 @@ def test_campaigns_of_each_kind_and_platform_have_their_pages(tmp_path, name):
         assert "Found so far" in page
         assert ("What this campaign knows" in page) is not name.endswith("collect")
         with sc.open(tmp_path / "town.db") as data:
-            account = quote([*data.sql(FIRST_READ)][0]["name"], safe="")
+            account = quote(next(iter(data.sql(FIRST_READ)))["name"], safe="")
         for path in ("accounts", "posts", "report.html", "datasheet.md", f"account?name={account}"):
             assert client.get(f"/campaigns/{one['key']}/{path}").status_code == 200, path
         for path in ("charts", "report", "accounts", "posts", f"explain?account={account}"):
