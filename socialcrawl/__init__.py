@@ -9,9 +9,10 @@ from typing import Any
 
 __version__ = "0.1.0"
 __all__ = [
-    "Campaign", "CampaignEnding", "CampaignPage", "Dataset", "Estimator", "Graph", "Network", "PluginError",
-    "PostsFileError", "RunProgress", "SettingsError", "SimulationResult", "SocialcrawlError", "SourceError",
-    "StoreError", "Table", "TableColumn", "TextReport", "open", "simulate",
+    "Campaign", "CampaignEnding", "CampaignPage", "CampaignStatus", "Dataset", "Estimator", "Graph", "Network",
+    "PluginError", "PostsFileError", "Project", "RunProgress", "SettingsError", "SimulationResult",
+    "SocialcrawlError", "SourceError", "StoreError", "Table", "TableColumn", "TextReport", "open", "open_project",
+    "simulate",
 ]  # fmt: skip
 
 _HOMES = {
@@ -27,6 +28,9 @@ _HOMES = {
     "SimulationResult": ("api.laboratory", "SimulationResult"),
     "simulate": ("api.laboratory", "simulate"),
     "Network": ("api.network", "Network"),
+    "open_project": ("api.project", "open_project"),
+    "Project": ("api.project", "Project"),
+    "CampaignStatus": ("api.project", "CampaignStatus"),
     "Table": ("api.data_tables", "Table"),
     "TableColumn": ("api.data_tables", "TableColumn"),
     **{

@@ -9,6 +9,9 @@ from socialcrawl.api.laboratory import Graph as Graph
 from socialcrawl.api.laboratory import SimulationResult as SimulationResult
 from socialcrawl.api.laboratory import simulate as simulate
 from socialcrawl.api.network import Network as Network
+from socialcrawl.api.project import CampaignStatus as CampaignStatus
+from socialcrawl.api.project import Project as Project
+from socialcrawl.api.project import open_project as open_project
 from socialcrawl.api.text_report import CampaignPage as CampaignPage
 from socialcrawl.api.text_report import TextReport as TextReport
 from socialcrawl.crawls.collect.estimators.base import Estimator as Estimator
@@ -21,7 +24,8 @@ from socialcrawl.errors import StoreError as StoreError
 
 __version__: str
 __all__ = [
-    "Campaign", "CampaignEnding", "CampaignPage", "Dataset", "Estimator", "Graph", "Network", "PluginError",
-    "PostsFileError", "RunProgress", "SettingsError", "SimulationResult", "SocialcrawlError", "SourceError",
-    "StoreError", "Table", "TableColumn", "TextReport", "open", "simulate",
+    "Campaign", "CampaignEnding", "CampaignPage", "CampaignStatus", "Dataset", "Estimator", "Graph", "Network",
+    "PluginError", "PostsFileError", "Project", "RunProgress", "SettingsError", "SimulationResult",
+    "SocialcrawlError", "SourceError", "StoreError", "Table", "TableColumn", "TextReport", "open", "open_project",
+    "simulate",
 ]  # fmt: skip

@@ -5,6 +5,7 @@
       - PostsFileError    a file of posts cannot be read
       - StoreError        the database cannot be used (newer schema, full disk, locked)
           - HeldError     another process runs the campaign or uses the token
+          - OutdatedError an older version wrote it, and it stays as it is
       - SourceError       the platform refuses the work (token, access, vocabulary)
       - PluginError       what another package adds breaks its contract
       - MockError         the mock server cannot start (port in use)
@@ -64,6 +65,10 @@ class StoreError(SocialcrawlError):
 
 class HeldError(StoreError):
     """Another process runs the campaign, or uses the token: it has to let go first."""
+
+
+class OutdatedError(StoreError):
+    """An older version wrote the database, and it is not to be changed: another command upgrades it."""
 
 
 class SourceError(SocialcrawlError):

@@ -58,7 +58,7 @@ class Table:
         >>> [row["account"] for row in table]
         ['dora', 'ann']
         >>> table.name, len(table.columns)
-        ('accounts', 11)
+        ('accounts', 12)
     """
 
     def __init__(self, name: str, columns: Sequence[TableColumn], read: Reader) -> None:

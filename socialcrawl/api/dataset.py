@@ -6,13 +6,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import orjson
 
 from socialcrawl.api.argument_checks import PATH, SWITCH, TEXT, ArgumentRule, check_arguments, make_whole_rule
 from socialcrawl.api.data_tables import Table, make_columns, make_query_table
 from socialcrawl.api.network import Network
+from socialcrawl.api.table_definitions import (
+    ACCOUNTS,
+    CAMPAIGNS,
+    CHANGES,
+    LEDGER,
+    POSTS,
+    SCORE_CURVE,
+    TableDefinition,
+    read_changes,
+)
 from socialcrawl.api.text_report import CampaignPage, TextReport
 from socialcrawl.crawls.base import ReportRequest
 from socialcrawl.crawls.reporting import explain
@@ -22,10 +32,13 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.datasheet import render_page
 from socialcrawl.exporters.export import make_datasheet
 from socialcrawl.exporters.selection import open_selection
+from socialcrawl.platforms.facts import PlatformFacts, find_platform_facts
 from socialcrawl.render.campaign_report import collect_values, is_charged, read_report, show
-from socialcrawl.render.console import render_text
+from socialcrawl.render.console import Console, render_text
 from socialcrawl.render.explanation import collect_explanation, show_explanation
-from socialcrawl.render.html_report import make_page
+from socialcrawl.render.html_elements import render_fragment
+from socialcrawl.render.html_report import AccountLink, list_sections, make_page
+from socialcrawl.render.report_values import collect_charts
 from socialcrawl.storage.database.address import DatabaseAddress, parse_address
 from socialcrawl.storage.database.readonly import run_query
 from socialcrawl.storage.queries.read_session import ReadSession
@@ -33,12 +46,6 @@ from socialcrawl.storage.queries.summary import find_campaign, list_campaigns, r
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.system.loopback import is_loopback
 from socialcrawl.text.wording import parse_seconds
-
-CHARGED = (
-    "whether the server charges them: no server on this machine, and no platform without prices; missing where that is "
-    "not known, for a price table of your own or a platform that is not installed"
-)
-COUNTED = "when it was last read"
 
 
 def _convert_parameters(given: Any) -> Any:
@@ -55,100 +62,8 @@ def _convert_parameter(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
 
+NO_LIMIT = 2**62  # rows
 PARAMETERS = ArgumentRule("a list of values, or a dict of values by name", _convert_parameters)
-
-
-class TableDefinition(NamedTuple):
-    """A table of the Python API: its columns, as (kind, meaning) by name, and its SELECT."""
-
-    columns: Mapping[str, tuple[str, str]]
-    sql: str
-
-
-POSTS = TableDefinition(
-    {
-        "id": ("text", "the platform's own id of the post"),
-        "author": ("text", "username as last shown, or the platform's id where no name is known"),
-        "author_id": ("text", "the platform's own id of the author"),
-        "created_at": ("time", "when it was posted"),
-        "text": ("text", "full text; reposts are cut by the platform"),
-        "lang": ("text", "language as the platform guesses it (BCP 47)"),
-        "occurrences": ("int", "occurrences of the campaign's topic in it; 0: it does not match"),
-        "conversation_id": ("text", "id of the post that began the conversation"),
-        "reply_to": ("text", "id of the post it replies to"),
-        "repost_of": ("text", "id of the post it reposts"),
-        "quote_of": ("text", "id of the post it quotes"),
-        "hashtags": ("list", "hashtags, without #"),
-        "urls": ("list", "links, expanded"),
-        "likes": ("int", f"likes {COUNTED}"),
-        "replies": ("int", f"replies {COUNTED}"),
-        "reposts": ("int", f"reposts {COUNTED}"),
-        "quotes": ("int", f"quotes {COUNTED}"),
-        "bookmarks": ("int", f"bookmarks {COUNTED}"),
-        "views": ("int", f"views {COUNTED}"),
-        "fetched_at": ("time", "when it was first fetched"),
-    },
-    """select p.id, coalesce(a.username, a.platform_id), a.platform_id, p.created_at, p.text, p.lang,
-  coalesce(h.occurrences, 0), p.conversation_id, p.reply_to, p.repost_of, p.quote_of, p.hashtags, p.urls,
-  p.likes, p.replies, p.reposts, p.quotes, p.bookmarks, p.views, p.fetched_at
-from post p join account a on a.node = p.author
-left join hit h on h.post = p.id and h.campaign = :number
-where :on_topic = 0 or h.occurrences is not null
-order by p.created_at, p.id""",
-)
-ACCOUNTS = TableDefinition(
-    {
-        "place": ("int", "1 for the most relevant; of equals the one that was read first"),
-        "account": ("text", "username as last shown, or the platform's id where no name is known"),
-        "account_id": ("text", "the platform's own id of the account"),
-        "display_name": ("text", "name in the profile"),
-        "relevance": ("float", "beta = 1 + ln(occurrences); in a sample 1: on topic"),
-        "occurrences": ("int", "occurrences of the topic in the posts that were read"),
-        "posts": ("int", "posts that were read"),
-        "act": ("text", "seed, expand, match, walk or import: how the account came to be read"),
-        "step": ("int", "number of accounts read after the seeds, this one included; missing for seeds and imports"),
-        "read_at": ("time", "when its last page arrived"),
-        "followers": ("int", "followers, where the profile is known"),
-    },
-    """select t.place, t.account, a.platform_id, t.display_name, t.relevance, t.occurrences, t.posts, t.act, t.step,
-  t.read_at, t.followers
-from top_account t join account a on a.node = t.node where t.campaign = :name and t.place <= :top order by t.place""",
-)
-SCORE_CURVE = TableDefinition(
-    {
-        "step": ("int", "number of accounts read after the seeds, this one included"),
-        "account": ("text", "username as last shown, or the platform's id where no name is known"),
-        "value": ("float", "relevance of this account; 0 where it could not be read"),
-        "relevance": ("float", "relevance of all steps so far, without the seeds"),
-        "requests": ("int", "requests sent so far, those of seeds and searches included"),
-        "dollars": ("float", "their price by the price table"),
-        "finished_at": ("time", "when its last page arrived"),
-        "charged": ("bool", CHARGED),
-    },
-    """select step, account, coalesce(value, 0.0), relevance, requests, dollars, finished_at from campaign_progress
-where campaign = :name and step is not null and finished_at is not null order by n""",
-)
-CAMPAIGNS = TableDefinition(
-    {
-        "campaign": ("text", "name of the campaign"),
-        "platform": ("text", "x, bluesky, mastodon, web, or one that a plug-in adds"),
-        "created_at": ("time", "when it first ran"),
-        "posts_on_topic": ("int", "posts that match its topic"),
-        "accounts_read": ("int", "accounts whose posts were read"),
-        "requests": ("int", "requests sent"),
-        "dollars": ("float", "their price by the price table"),
-        "charged": ("bool", CHARGED),
-    },
-    """select c.name, c.platform, c.created_at,
-  (select count(*) from hit h where h.campaign = c.id),
-  (select count(distinct o.node) from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
-    where o.campaign = c.id and o.node >= 0 and o.missing is null
-    and p.act in ('seed', 'expand', 'match', 'recrawl', 'walk', 'import')),
-  (select count(*) from request r where r.campaign = c.id and coalesce(r.kind, '') <> 'held'),
-  (select coalesce(sum(coalesce(r.cost, r.most)), 0) from request r where r.campaign = c.id) / 100000.0,
-  c.settings
-from campaign c order by c.id""",
-)
 
 
 @check_arguments(place=PATH)
@@ -223,13 +138,24 @@ class Dataset:
             "campaigns", CAMPAIGNS, {}, lambda row: [*row[:-1], _read_charged(platform=row[1], settings=row[-1])]
         )
 
-    @check_arguments(on_topic=SWITCH, campaign=TEXT)
-    def posts(self, *, on_topic: bool = False, campaign: str | None = None) -> Table:
+    @check_arguments(on_topic=SWITCH, campaign=TEXT, after=TEXT, limit=make_whole_rule(0), newest_first=SWITCH)
+    def posts(
+        self,
+        *,
+        on_topic: bool = False,
+        campaign: str | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+        newest_first: bool = False,
+    ) -> Table:
         """Return the posts, oldest first.
 
         Args:
             on_topic: only posts that match the topic of the campaign; else all posts of the database.
             campaign: whose topic counts.
+            after: the id of a post: only those that come after it in this order.
+            limit: how many; None: all.
+            newest_first: the newest first instead.
 
         Raises:
             StoreError: there is no such campaign.
@@ -240,17 +166,29 @@ class Dataset:
             0    ann            1
             1    ann            1
             2    ben            1
+            >>> newest = data.posts(on_topic=True, newest_first=True, limit=1)
+            >>> [post["author"] for post in newest], [post["author"] for post in data.posts(after=[*newest][0]["id"])]
+            (['hana'], [])
         """
         number, _ = find_campaign(self._session.connection, campaign)
-        return self._make_table("posts", POSTS, {"number": number, "on_topic": int(on_topic)})
+        order = ("desc", "<") if newest_first else ("asc", ">")
+        given = {
+            "number": number,
+            "on_topic": int(on_topic),
+            "after": after or "",
+            "most": NO_LIMIT if limit is None else limit,
+        }
+        definition = POSTS._replace(sql=POSTS.sql.format(direction=order[0], beyond=order[1]))
+        return self._make_table("posts", definition, given, lambda row: [*row[:-1], find_post_page(row[-1], row[0])])
 
-    @check_arguments(top=make_whole_rule(0), campaign=TEXT)
-    def accounts(self, top: int | None = None, *, campaign: str | None = None) -> Table:
+    @check_arguments(top=make_whole_rule(0), campaign=TEXT, after=make_whole_rule(0))
+    def accounts(self, top: int | None = None, *, campaign: str | None = None, after: int = 0) -> Table:
         """Return the accounts on topic that were read, the most relevant first.
 
         Args:
             top: how many; None: all.
             campaign: its name.
+            after: a place: only those that come after it.
 
         Raises:
             StoreError: there is no such campaign.
@@ -262,7 +200,13 @@ class Dataset:
             1     ann   1.693147      2
         """
         _, name = find_campaign(self._session.connection, campaign)
-        return self._make_table("accounts", ACCOUNTS, {"name": name, "top": 2**62 if top is None else top})
+        given = {"name": name, "after": after, "top": NO_LIMIT if top is None else after + top}
+
+        def finish(row: Sequence[Any]) -> list[Any]:
+            *cells, platform, username = row
+            return [*cells, find_account_page(platform, username, row[2])]
+
+        return self._make_table("accounts", ACCOUNTS, given, finish)
 
     @check_arguments(campaign=TEXT)
     def score_curve(self, *, campaign: str | None = None) -> Table:
@@ -283,6 +227,36 @@ class Dataset:
         with self._session.open_reader() as connection:
             charged = _read_charged(*read_first_settings(connection, number))
         return self._make_table("score_curve", SCORE_CURVE, {"name": name}, lambda row: [*row, charged])
+
+    @check_arguments(campaign=TEXT)
+    def ledger(self, *, campaign: str | None = None) -> Table:
+        """Return the requests of a campaign and their price, a row for each endpoint.
+
+        Raises:
+            StoreError: there is no such campaign.
+
+        Example:
+            >>> data.ledger().to_pandas()[["endpoint", "requests", "posts"]]
+                          endpoint  requests  posts
+            0  /2/users/:id/tweets         6      7
+            1          /2/users/by         1      0
+        """
+        number, _ = find_campaign(self._session.connection, campaign)
+        return self._make_table("ledger", LEDGER, {"number": number})
+
+    @check_arguments(campaign=TEXT)
+    def changes(self, *, campaign: str | None = None) -> Table:
+        """Return the changes of a campaign after it began, oldest first: of its settings, and of its history.
+
+        Raises:
+            StoreError: there is no such campaign.
+
+        Example:
+            >>> [*data.changes()]
+            []
+        """
+        number, _ = find_campaign(self._session.connection, campaign)
+        return Table("changes", make_columns(CHANGES.columns), lambda size: read_changes(self._session, number, size))
 
     @check_arguments(on_topic=SWITCH, campaign=TEXT)
     def network(self, *, on_topic: bool = False, campaign: str | None = None) -> Network:
@@ -363,7 +337,12 @@ class Dataset:
             with self._session.open_reader() as connection:
                 return make_page(connection, found, now, with_texts=with_texts)
 
-        return CampaignPage(render_text(lambda console: show(console, found)), collect_values(found), render)
+        def list_parts(link: AccountLink) -> list[tuple[str, str]]:
+            with self._session.open_reader() as connection:
+                return list_sections(connection, found, now, link)
+
+        text = render_text(lambda console: show(console, found))
+        return CampaignPage(text, collect_values(found), render, list_parts, collect_charts(found))
 
     @check_arguments(user=TEXT, campaign=TEXT, top=make_whole_rule(0))
     def explain(self, user: str, *, campaign: str | None = None, top: int = 10) -> TextReport:
@@ -384,9 +363,14 @@ class Dataset:
             @dora in the campaign sky
         """
         with self._session.open_reader() as connection:
-            trace = explain(CampaignTraces(connection), user, campaign)
-        shown = render_text(lambda console: show_explanation(trace, console, top))
-        return TextReport(shown, collect_explanation(trace))
+            traces = CampaignTraces(connection)
+            trace = explain(traces, user, campaign)
+            page = _find_account(traces, user, campaign)
+
+        def print_to(console: Console) -> None:
+            show_explanation(trace, console, top)
+
+        return TextReport(render_text(print_to), collect_explanation(trace) | {"page": page}, render_fragment(print_to))
 
     @check_arguments(campaign=TEXT)
     def datasheet(self, *, campaign: str | None = None) -> TextReport:
@@ -419,6 +403,32 @@ class Dataset:
                 yield parsed if finish is None else [finish(row) for row in parsed]
 
         return Table(name, make_columns(definition.columns), read)
+
+
+def _find_account(traces: CampaignTraces, user: str, campaign: str | None) -> str | None:
+    """Return where the platform shows an account of a campaign; None where that is not known, or it was forgotten."""
+    stored = traces.read_campaign(campaign)
+    known = traces.find_account(stored, user) or traces.find_account(stored, user.removeprefix("@"))
+    if known is None or known.forgotten_at is not None:
+        return None
+    return find_account_page(stored.platform, known.username, known.platform_id)
+
+
+def find_account_page(platform: str, name: str | None, account_id: str | None) -> str | None:
+    """Return where a platform shows an account; None where that is not known."""
+    return _find_page(platform, lambda facts: facts.find_account_page(name, account_id))
+
+
+def find_post_page(platform: str, key: str) -> str | None:
+    """Return where a platform shows a post; None where that is not known."""
+    return _find_page(platform, lambda facts: facts.find_post_page(key))
+
+
+def _find_page(platform: str, find: Callable[[PlatformFacts], str | None]) -> str | None:
+    try:
+        return find(find_platform_facts(platform))
+    except SettingsError:  # a platform of a package that is not installed
+        return None
 
 
 def _parse_lists(row: Sequence[Any], places: Sequence[int]) -> list[Any]:

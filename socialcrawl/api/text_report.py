@@ -8,8 +8,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from socialcrawl.api.argument_checks import PATH, SWITCH, check_arguments
-from socialcrawl.render.html_report import write_page
+from socialcrawl.api.argument_checks import FUNCTION, PATH, SWITCH, check_arguments
+from socialcrawl.render.html_report import AccountLink, write_page
 
 
 class TextReport:
@@ -26,11 +26,14 @@ class TextReport:
         ['allowed', 'at_most', 'began']
         >>> len(quote.to_json()) > 100
         True
+        >>> quote.to_fragment()[:5]
+        '<pre>'
     """
 
-    def __init__(self, text: str, values: Mapping[str, Any]) -> None:
+    def __init__(self, text: str, values: Mapping[str, Any], fragment: str | None = None) -> None:
         self.text = text
         self._values = dict(values)
+        self._fragment = fragment
 
     def __str__(self) -> str:
         return self.text
@@ -39,7 +42,11 @@ class TextReport:
 
     def _repr_html_(self) -> str:
         """Return the text for a notebook."""
-        return f"<pre>{escape(self.text)}</pre>"
+        return self.to_fragment()
+
+    def to_fragment(self) -> str:
+        """Return the text as HTML, with its tables where it has some; names and texts of others are escaped."""
+        return f"<pre>{escape(self.text)}</pre>" if self._fragment is None else self._fragment
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain values of JSON."""
@@ -62,11 +69,38 @@ class CampaignPage(TextReport):
         >>> report.to_dict()["posts_on_topic"]
         6
         >>> report.to_html("report.html")
+        >>> [name for name, _ in report.to_sections()][:3]
+        ['top', 'steering', 'days']
+        >>> report.to_charts()["curve"]["points"][-1]
+        [4, 5.09861228866811]
     """
 
-    def __init__(self, text: str, values: Mapping[str, Any], make_page: Callable[[bool], str]) -> None:
+    def __init__(
+        self,
+        text: str,
+        values: Mapping[str, Any],
+        make_page: Callable[[bool], str],
+        list_sections: Callable[[AccountLink], list[tuple[str, str]]],
+        charts: Mapping[str, Any],
+    ) -> None:
         super().__init__(text, values)
-        self._make_page = make_page
+        self._make_page, self._list_sections, self._charts = make_page, list_sections, charts
+
+    @check_arguments(link=FUNCTION)
+    def to_sections(self, link: AccountLink = None) -> list[tuple[str, str]]:
+        """Return the parts of the page as (id, HTML), with names, without charts: `to_charts` has what they show.
+
+        Where a chart belongs, there is an empty element whose attribute `data-chart` names it. The database has to be
+        open.
+
+        Args:
+            link: returns the address of a page on an account, by its name and id; None: names are no links.
+        """
+        return self._list_sections(link)
+
+    def to_charts(self) -> dict[str, Any]:
+        """Return what its charts show, as plain values of JSON: `curve` and `days`, None where there is none."""
+        return deepcopy(dict(self._charts))
 
     @check_arguments(path=PATH, with_texts=SWITCH)
     def to_html(self, path: "str | os.PathLike[str]", *, with_texts: bool = False) -> None:

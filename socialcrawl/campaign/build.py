@@ -16,7 +16,7 @@ from socialcrawl.campaign.plan import THREADS, Plan, make_plan
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.campaign.siblings import Siblings, unite
 from socialcrawl.campaign.snapshot_writer import SnapshotWatcher
-from socialcrawl.campaign.token_locks import TokenLeases, make_state_folder
+from socialcrawl.campaign.token_locks import TokenLeases
 from socialcrawl.crawls.base import Crawling, CrawlKind
 from socialcrawl.crawls.node_limit import NodeLimit
 from socialcrawl.crawls.registry import kind_of
@@ -57,6 +57,7 @@ from socialcrawl.storage.erasure.tombstones import SkipForgottenSource
 from socialcrawl.storage.imports.captured_authors import CapturedAuthors
 from socialcrawl.storage.sql_store import SqlStore
 from socialcrawl.storage.versions import read_latest_settings
+from socialcrawl.system.state_folder import make_state_folder
 
 
 @dataclass(slots=True)

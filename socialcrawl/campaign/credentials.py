@@ -6,18 +6,13 @@ from dataclasses import dataclass, field
 
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.campaign.token_journal import TokenJournal
-from socialcrawl.campaign.token_locks import (
-    SharedLease,
-    TokenLeases,
-    check_distinct,
-    make_state_folder,
-    make_token_mark,
-)
+from socialcrawl.campaign.token_locks import SharedLease, TokenLeases, check_distinct, make_token_mark
 from socialcrawl.engine.model import Credential, Grant, Reply
 from socialcrawl.platforms.base import Platform, Secret, Variables
 from socialcrawl.platforms.registry import platform_of
 from socialcrawl.ratelimit.shared_windows import SentRequest
 from socialcrawl.system.secret import read_secret
+from socialcrawl.system.state_folder import make_state_folder
 
 
 @dataclass(frozen=True, slots=True)

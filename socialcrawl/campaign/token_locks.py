@@ -12,16 +12,13 @@ from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from platformdirs import user_state_path
-
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.platforms.facts import list_platform_facts
 from socialcrawl.system.locks import Lock, lock_file
+from socialcrawl.system.state_folder import REMEDY, make_state_folder
 
-NAME = "socialcrawl"
 KEY_BYTES = 32
 PORTS = {"http": 80, "https": 443}
-REMEDY = "let XDG_STATE_HOME name a folder that can be written"
 
 
 class TokenLease:
@@ -120,29 +117,6 @@ def check_distinct(tokens: Mapping[str, str | tuple[str, ...]]) -> None:
             raise SettingsError(
                 f"The credentials {first[token]!r} and {name!r} are the same token under two names: remove one of them."
             )
-
-
-def make_state_folder() -> Path:
-    """Return the folder of what this program remembers beside databases; make it, for this user only, if need be.
-
-    It is $XDG_STATE_HOME/socialcrawl where that is set and absolute. Otherwise it is where the system keeps the state
-    of programs: ~/.local/state/socialcrawl on Linux, ~/Library/Application Support/socialcrawl on macOS, socialcrawl in
-    %LOCALAPPDATA% on Windows. If ~/.local/state/socialcrawl is there, it is used on every system: earlier versions made
-    it.
-
-    Raises:
-        StoreError: it cannot be made.
-    """
-    root = Path(os.environ.get("XDG_STATE_HOME", ""))
-    try:
-        folder = (root if root.is_absolute() else Path.home() / ".local" / "state") / NAME
-        if not (root.is_absolute() or folder.is_dir()):
-            folder = user_state_path(NAME, appauthor=False)
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except (OSError, RuntimeError, ValueError) as error:  # there may be no home
-        reason = getattr(error, "strerror", None) or error
-        raise StoreError(f"The folder for state cannot be made ({reason}): {REMEDY}.") from error
-    return folder
 
 
 @cache

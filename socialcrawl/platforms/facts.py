@@ -33,6 +33,11 @@ def names_nobody(address: str) -> None:
     del address
 
 
+def has_no_page(*names: str | None) -> None:
+    """Return None: nobody knows where the platform shows its accounts or posts."""
+    del names
+
+
 class LinkShape(NamedTuple):
     """How links to a platform look in texts.
 
@@ -80,6 +85,8 @@ class PlatformFacts:
         find_holders: likewise, whose page an address shows, whatever stands behind it.
         parse_post_address: returns an account and a key that each address of a post has in common; None: it is of none.
         links: how links in texts look that names and ids stand in; None: as other addresses.
+        find_account_page: returns where people see an account, by its username and id; None: not known.
+        find_post_page: likewise, a post by its id.
         places: fields of a post's JSON that say where it was written.
         profiles: the endpoints of profiles whose parameters ids and usernames name whose: stored profiles answer them.
         account_parameters: parameters of requests that name accounts, of which an erasure removes the forgotten; None:
@@ -117,6 +124,8 @@ class PlatformFacts:
     find_holders: Callable[[str], set[str] | None] = names_nobody
     parse_post_address: Callable[[str], tuple[str, str] | None] = names_nobody
     links: LinkShape | None = None
+    find_account_page: Callable[[str | None, str | None], str | None] = has_no_page
+    find_post_page: Callable[[str], str | None] = has_no_page
     places: tuple[str, ...] = ()
     profiles: tuple[str, ...] = ()
     account_parameters: tuple[str, ...] | None = None
@@ -141,6 +150,8 @@ X = PlatformFacts(
     'variables: tokens = [{ env = ["X_KEY", "X_KEY_SECRET", "X_ACCESS", "X_ACCESS_SECRET"], kind = "user" }]',
     is_token=x.is_token,
     hosts=("api.x.com", "api.twitter.com"),
+    find_account_page=x.find_account_page,
+    find_post_page=x.find_post_page,
     links=LinkShape(x.LINK, x.MARK, x.HOSTS, x.split_link),
     places=x.PLACES,
     numeric_ids=True,
@@ -157,6 +168,8 @@ BLUESKY = PlatformFacts(
     is_token=bluesky.is_token,
     opt_outs=True,
     id_starts=("did:",),
+    find_account_page=bluesky.find_account_page,
+    find_post_page=bluesky.find_post_page,
     find_ids=bluesky.find_ids,
     find_owners=bluesky.find_owners,
     find_holders=bluesky.find_holders,
@@ -175,6 +188,8 @@ MASTODON = PlatformFacts(
     federated=True,
     post_marks=True,
     opt_outs=True,
+    find_account_page=mastodon.find_account_page,
+    find_post_page=mastodon.find_post_page,
     find_owners=mastodon.find_owners,
     find_holders=mastodon.find_holders,
     parse_post_address=mastodon.parse_post_address,
@@ -186,6 +201,8 @@ WEB = PlatformFacts(
     "the web",
     pages=True,
     id_starts=("http://", "https://"),
+    find_account_page=web.find_account_page,
+    find_post_page=web.find_post_page,
     find_owners=web.find_owners,
     replaces_posts=True,
     partial_mentions=True,

@@ -1,12 +1,15 @@
 """HTML as a tree: texts are escaped when it is written, so nothing that others wrote becomes a tag or an attribute."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from io import StringIO
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from socialcrawl.render.console import Console
 from socialcrawl.text.terminal import escape_controls
 
 LONGEST = 1_000  # characters of a text that are shown
@@ -90,6 +93,30 @@ def convert_renderable(given: RenderableType, title: str = "") -> list[ET.Elemen
         numbers = [place for place, column in enumerate(given.columns) if column.justify == "right"]
         return [make_table(head, rows, caption=str(given.title or title), numbers=numbers)]
     return [make_element("p", quote_text(line)) for line in str(given).splitlines() if line.strip()]
+
+
+class ElementConsole(Console):
+    """A console that keeps what is printed on it as elements.
+
+    Attributes:
+        elements: what was printed so far.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(file=StringIO(), width=100, markup=False, emoji=False, highlight=False, color_system=None)
+        self.elements: list[ET.Element] = []
+
+    def print(self, *objects: Any, **more: Any) -> None:
+        """Keep texts, tables and groups of these."""
+        del more
+        self.elements += [made for one in objects for made in convert_renderable(one)]
+
+
+def render_fragment(show: Callable[[Console], object]) -> str:
+    """Return what `show` prints on a console, as HTML: paragraphs and tables."""
+    console = ElementConsole()
+    show(console)
+    return "".join(ET.tostring(made, encoding="unicode", method="html") for made in console.elements)
 
 
 def is_document(path: Path) -> bool:

@@ -1,6 +1,6 @@
 """A campaign's report as one HTML page that needs no script, no network and no other file."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import singledispatch
 from pathlib import Path
@@ -57,6 +57,9 @@ NO_ID = "(no id known)"
 STYLE = Path(__file__).with_name("html_report.css")
 
 
+AccountLink = Callable[[str, str | None], str] | None
+
+
 class PageSource(NamedTuple):
     """What a page shows.
 
@@ -67,6 +70,8 @@ class PageSource(NamedTuple):
         texts: of posts on topic; none where names and texts are left out.
         at: when the page is made, ISO 8601.
         with_texts: whether names of accounts and texts are shown.
+        is_drawn: whether charts are drawn; else there is a place for each.
+        link: returns the address of a page on an account, by its name and id; None: names are no links.
     """
 
     report: CampaignReport
@@ -75,6 +80,8 @@ class PageSource(NamedTuple):
     texts: Sequence[TopicText]
     at: str
     with_texts: bool
+    is_drawn: bool = True
+    link: AccountLink = None
 
 
 def check_page_file(path: Path) -> None:
@@ -125,10 +132,31 @@ def make_page(connection: Opened, report: CampaignReport, now: float, *, with_te
     return write_document(f"Report: {name}", STYLE.read_text("utf-8"), make_element("main", *body))
 
 
+def list_sections(connection: Opened, report: CampaignReport, now: float, link: AccountLink) -> list[tuple[str, str]]:
+    """Return the parts of a report as (id, HTML), with names of accounts, without texts of posts and without charts.
+
+    Args:
+        connection: the database.
+        report: what the campaign found.
+        now: Unix seconds.
+        link: see `PageSource`.
+    """
+    number, _ = find_campaign(connection, report.found.name)
+    assert report.facts is not None, "read_report reads them"
+    with join_transaction(connection):
+        network = read_top_network(connection, number, 0)
+    source = PageSource(report, report.facts, network, [], format_time(now), True, is_drawn=False, link=link)
+    return [(name, ET.tostring(section, encoding="unicode", method="html")) for name, section in make_sections(source)]
+
+
 def make_sections(page: PageSource) -> Iterator[tuple[str, ET.Element]]:
     """Yield the sections of a page, as (its id, element)."""
     report, found = page.report, page.report.found
-    yield "top", make_element("header", make_element("h1", "Report: ", quote_text(found.name)), *_make_headline(page))
+    if page.is_drawn:
+        heading = make_element("h1", "Report: ", quote_text(found.name))
+        yield "top", make_element("header", heading, *_make_headline(page))
+    else:
+        yield _make_section("top", "Found so far", *_make_headline(page))
     if describe_steering(report):
         yield _make_section("steering", "Did steering beat chance?", *_make_steering(page))
     if found.on_topic.days:
@@ -187,7 +215,11 @@ def _make_section(name: str, title: str, *children: Child) -> tuple[str, ET.Elem
     return name, make_element("section", make_element("h2", title), *children, id=name)
 
 
-def _make_figure(chart: ET.Element, caption: str, details: ET.Element) -> ET.Element:
+def _make_figure(
+    page: PageSource, name: str, draw: Callable[[], ET.Element], caption: str, details: ET.Element
+) -> ET.Element:
+    """Return a chart with its caption and its numbers; where pages draw it themselves, a place for it."""
+    chart = draw() if page.is_drawn else make_element("div", class_="chart", data_chart=name)
     return make_element("figure", chart, make_element("figcaption", caption), details)
 
 
@@ -222,8 +254,11 @@ def _make_days(page: PageSource) -> Iterator[ET.Element]:
     if left_out := describe_left_out(counts):
         said.append(f"{left_out}: a search returns the newest posts, which would make the last days look busy.")
     said += filter(None, [describe_cut(page.facts.gaps["timelines_cut"]), describe_days(page.report.known)])
-    chart = report_charts.draw_days(counts, list_unread_spans(page.report.known))
-    yield _make_figure(chart, " ".join(said), make_details("The numbers", table))
+
+    def draw() -> ET.Element:
+        return report_charts.draw_days(counts, list_unread_spans(page.report.known))
+
+    yield _make_figure(page, "days", draw, " ".join(said), make_details("The numbers", table))
 
 
 def _make_curve(page: PageSource) -> Iterator[ET.Element]:
@@ -241,7 +276,11 @@ def _make_curve(page: PageSource) -> Iterator[ET.Element]:
     said = f"The steeper the line, the more each step finds: {y}, against {x}."
     if report.baselines:
         said += " The other curves were simulated on all posts of the demo from the same seeds, one run each."
-    yield _make_figure(report_charts.draw_curves(curve, report.baselines), said, make_details("The numbers", table))
+
+    def draw() -> ET.Element:
+        return report_charts.draw_curves(curve, report.baselines)
+
+    yield _make_figure(page, "curve", draw, said, make_details("The numbers", table))
 
 
 def _make_network(page: PageSource) -> Iterator[ET.Element]:
@@ -266,7 +305,11 @@ def _make_network(page: PageSource) -> Iterator[ET.Element]:
     ]  # fmt: skip
     head = ["no.", "account", "relevance", "mentioned by (of these)", "mentions (of these)", "read as"]
     table = make_table(head, rows, caption="accounts of the network", numbers=[0, 2, 3, 4])
-    yield _make_figure(report_charts.draw_network(network), said, make_details("The accounts", table))
+
+    def draw() -> ET.Element:
+        return report_charts.draw_network(network)
+
+    yield _make_figure(page, "network", draw, said, make_details("The accounts", table))
 
 
 def _describe_left_out(network: TopNetwork, total: int) -> str:
@@ -294,7 +337,10 @@ def _make_accounts(page: PageSource) -> Iterator[ET.Element]:
             for row in rows
         ]
         head = ["no.", "account", *ACCOUNT_COLUMNS]
-        yield make_table(head, cells, caption=title, numbers=[0, *range(2, len(head))])
+        if not page.is_drawn:  # there is no picture that the numbers would refer to
+            head, cells = head[1:], [row[1:] for row in cells]
+        numbers = [place for place, name in enumerate(head) if name != "account"]
+        yield make_table(head, cells, caption=title, numbers=numbers)
     if places:
         yield make_element("p", "no.: the number in the network above; - where it is not in it", class_="quiet")
     yield make_element("ul", *(make_element("li", note) for note in COLUMN_NOTES), class_="quiet")
@@ -381,4 +427,15 @@ def _name(page: PageSource, name: str, known_id: str | None) -> ET.Element:
     """Return how an account is called on a page."""
     if not page.with_texts:
         return quote_text(known_id or NO_ID)
-    return quote_text(name.removeprefix("@") if find_platform_facts(page.report.found.platform).pages else name)
+    facts = find_platform_facts(page.report.found.platform)
+    shown = quote_text(name.removeprefix("@") if facts.pages else name)
+    if page.link is None:
+        return shown
+    plain = name.removeprefix("@")
+    made = make_element("span", make_element("a", shown, href=page.link(plain, known_id)), class_="account")
+    if outside := facts.find_account_page(None if plain == known_id else plain, known_id):
+        said = f"{plain} on {facts.title}"
+        made.append(
+            make_element("a", "\u2197", href=outside, rel="noreferrer noopener", class_="outside", aria_label=said)
+        )
+    return made

@@ -135,7 +135,7 @@ def test_the_unit_stops_reloads_and_starts_again_as_the_daemon_wants_it():
 
 
 def test_what_the_unit_lets_be_written_is_where_the_state_lies(tmp_path, monkeypatch):
-    from socialcrawl.campaign.token_locks import make_state_folder
+    from socialcrawl.system.state_folder import make_state_folder
 
     assert of_service("StateDirectory") == ["socialcrawl"]
     variables = dict(value.split("=", 1) for value in of_service("Environment"))

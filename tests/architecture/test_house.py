@@ -24,6 +24,7 @@ KIND_MODULES = {
 }
 FLOORS = [
     {"cli", "__main__", "lab.experiments"},
+    {"web"},
     {"api"},
     {"render"},
     {"daemon", "testing"},
@@ -50,8 +51,10 @@ HOMES = {
     "protego": ("platforms/web/robots.py",),
     "sqlalchemy": ("storage/", "exporters/"),
     "alembic": ("storage/database/connection.py", "storage/database/health.py", "storage/schema/kept.py"),
-    "starlette": ("daemon/health_page.py",),
-    "uvicorn": ("mock/server.py", "cli/commands/explore.py", "daemon/health_page.py"),
+    "starlette": ("daemon/health_page.py", "web/web_app.py"),
+    "fastapi": ("web/web_app.py", "web/http_api.py", "web/pages.py"),
+    "jinja2": ("web/page_templates.py",),
+    "uvicorn": ("mock/server.py", "cli/commands/explore.py", "cli/commands/ui.py", "daemon/health_page.py"),
     "apprise": ("daemon/notice_addresses.py",),
     "apscheduler": ("daemon/daemon.py", "daemon/scheduler.py", "cli/commands/daemon.py"),
     "structlog": (
@@ -87,11 +90,12 @@ HOMES = {
     "pydantic": (
         "campaign/policies.py", "campaign/settings.py", "campaign/settings_errors.py", "campaign/sections/",
         "crawls/capture/section.py", "crawls/refresh/section.py", "crawls/sample/section.py", "crawls/track/section.py",
+        "web/http_models.py",
     ),
     "pydantic_core": ("campaign/settings.py",),
     "tenacity": ("ratelimit/retry.py",),
     "filelock": ("system/locks.py",),
-    "platformdirs": ("campaign/token_locks.py",),
+    "platformdirs": ("system/state_folder.py",),
     "cronsim": ("campaign/schedule.py",),
 }  # fmt: skip
 """Which module may import a library. A folder stands for four modules or more that do."""
@@ -461,6 +465,13 @@ def find_intruders(imports, own, rooms):
         for file, modules in imports.items()
         if not file.startswith(rooms) and any(f"{module}.".startswith(inside) for module in modules)
     )
+
+
+def test_the_web_pages_stand_on_the_python_interface_and_reach_nowhere_deeper():
+    below = ("web.", "system.", "text.", "errors")
+    pages = [path for path in FILES if relative(path).startswith("web/")]
+    assert len(pages) > 8
+    assert not [(relative(path), one) for path in pages for one in ours(path) if not f"{one}.".startswith(below)]
 
 
 def test_an_import_of_what_is_a_kinds_own_is_found():

@@ -24,6 +24,7 @@ MEANINGS = {
     "--format": ("the form of what is written", "Form of|Tables, network"),
     "--graph": ("a known graph", "graph.*folder or .npz"),
     "--graph-seed": ("the seed of generated graphs", "^(Of|Seed of) (the )?generated"),
+    "--host": ("where a server listens", "Address to listen on"),
     "--jobs": ("how much is done at the same time", "^Parallel"),
     "--json": ("JSON instead of text", "JSON .*and nothing else"),
     "--kind": ("a kind of campaign", "^What to"),

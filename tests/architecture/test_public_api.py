@@ -24,6 +24,8 @@ TABLES = {
     "accounts": dataset.ACCOUNTS.columns,
     "score_curve": dataset.SCORE_CURVE.columns,
     "campaigns": dataset.CAMPAIGNS.columns,
+    "ledger": dataset.LEDGER.columns,
+    "changes": dataset.CHANGES.columns,
     "nodes": network.NODE_COLUMNS,
     "edges": network.EDGE_COLUMNS,
 }

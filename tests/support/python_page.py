@@ -37,6 +37,8 @@ TABLES = {
     "Dataset.accounts": dataset.ACCOUNTS,
     "Dataset.score_curve": dataset.SCORE_CURVE,
     "Dataset.list_campaigns": dataset.CAMPAIGNS,
+    "Dataset.ledger": dataset.LEDGER,
+    "Dataset.changes": dataset.CHANGES,
 }
 SECTIONS = {"Args": "Arguments", "Raises": "Raises", "Returns": "Returns", "Attributes": "Attributes"}
 

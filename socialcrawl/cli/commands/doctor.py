@@ -23,7 +23,6 @@ from socialcrawl.campaign.credentials import CampaignAccess, open_access
 from socialcrawl.campaign.plan import Plan, make_plan
 from socialcrawl.campaign.policies import load_policy
 from socialcrawl.campaign.settings import Settings, read
-from socialcrawl.campaign.token_locks import make_state_folder
 from socialcrawl.cli.single_requests import find_admitted, open_wire
 from socialcrawl.crawls.registry import kind_of
 from socialcrawl.engine.clock import SystemClock
@@ -49,6 +48,7 @@ from socialcrawl.storage.database.health import (
     open_existing,
     read_schema_state,
 )
+from socialcrawl.system.state_folder import make_state_folder
 from socialcrawl.text.terminal import write_json
 from socialcrawl.text.wording import format_span, pluralize
 

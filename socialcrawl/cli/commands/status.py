@@ -5,9 +5,9 @@ import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -15,30 +15,24 @@ from rich.table import Table
 from socialcrawl.campaign.settings import Settings, read
 from socialcrawl.cli.commands.check import find_campaign_files
 from socialcrawl.cli.databases import choose_database, is_campaign_file, is_database
-from socialcrawl.daemon.campaign_state import BROKEN, PAUSED, RUNNING, describe_pause
-from socialcrawl.daemon.duplicate_campaigns import choose_file, describe_left_out
+from socialcrawl.daemon.campaign_state import BROKEN
+from socialcrawl.daemon.campaign_status import KnownCampaign, StatusReading, read_status
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import format_time
-from socialcrawl.errors import SettingsError, SocialcrawlError
+from socialcrawl.errors import SettingsError
 from socialcrawl.render.console import Text
 from socialcrawl.storage import daemons
 from socialcrawl.storage.daemons import CampaignLease, LiveDaemon
 from socialcrawl.storage.database.address import DatabaseAddress, parse_address
-from socialcrawl.storage.database.connection import HURRY, Opened, open_database, read_unlocked
+from socialcrawl.storage.database.connection import HURRY, open_database
 from socialcrawl.storage.database.filetypes import DATABASE, recognize, require_database
-from socialcrawl.storage.database.health import is_missing
-from socialcrawl.storage.database.lease import find_holder
-from socialcrawl.storage.stored_checks import ComplianceSummary, summarize_checks
-from socialcrawl.storage.versions import read_latest_settings
 from socialcrawl.text.terminal import write_error, write_json
 from socialcrawl.text.wording import format_span
 
 DONE, NOT_DONE = 0, 1
 TOGETHER = 16  # databases that are looked at at the same time
 PATIENCE = 15.0  # seconds to wait for daemons that were asked to stop
-IDLE, LOST = "idle", "lost"  # states that no daemon writes
 INSTANTS = ("paused", "until", "moved", "beat", "released", "since")
-Files = dict[Path, Settings]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +44,7 @@ class CampaignPlaces:
         broken: files that nobody understands, and why.
     """
 
-    places: dict[DatabaseAddress, dict[str, Files]]
+    places: dict[DatabaseAddress, dict[str, dict[Path, Settings]]]
     broken: list[tuple[Path, str]] = field(default_factory=list)
 
 
@@ -104,9 +98,11 @@ def show_status(given: CampaignPlaces, console: Console, *, as_json: bool) -> in
     """Show how the campaigns stand; return the exit code."""
     now = SystemClock().now()
     with ThreadPoolExecutor(min(TOGETHER, len(given.places))) as pool:  # one that hangs holds up no other
-        seen = list(pool.map(lambda place: _see(place[0], place[1], now), given.places.items()))
+        seen = list(pool.map(lambda place: read_status(place[0], place[1], StatusReading(now)), given.places.items()))
     rows = [row for one in seen for row in one.rows]
-    rows += [_Row(file, CampaignLease(file.stem, None, state=BROKEN, why=why), file) for file, why in given.broken]
+    rows += [
+        KnownCampaign(file, CampaignLease(file.stem, None, state=BROKEN, why=why), file) for file, why in given.broken
+    ]
     rows.sort(key=lambda row: row.held.state == BROKEN and row.held.daemon is None)  # left out: after the others
     watching = {one.id: one for place in seen for one in place.daemons}
     if as_json:
@@ -178,89 +174,7 @@ def _find_alive(where: DatabaseAddress) -> list[str]:
         return [one.id for one in daemons.find_live_daemons(connection, _get_now())]
 
 
-class _Row(NamedTuple):
-    """How a campaign stands: where it is, as its database knows it, its file, if it has one, and what was checked."""
-
-    where: DatabaseAddress
-    held: CampaignLease
-    file: Path | None = None
-    checks: ComplianceSummary | None = None
-
-
-class _DatabaseState(NamedTuple):
-    """What a database says: its campaigns, and the daemons that watch it."""
-
-    rows: list[_Row]
-    daemons: list[LiveDaemon]
-
-
-def _see(where: DatabaseAddress, names: dict[str, Files], now: float) -> _DatabaseState:
-    """Return the campaigns of a database by name, those that have not begun too, and its daemons."""
-    try:
-        if is_missing(where):
-            return _DatabaseState(
-                [row for name, files in names.items() for row in _make_rows(where, _make_unbegun(name), files)], []
-            )
-        with open_database(where, create=False, busy=HURRY) as connection:
-            found = {one.campaign: one for one in daemons.read_leases(connection)}
-            rows = [
-                row
-                for name in names or found
-                for row in _make_row(connection, where, found.get(name, _make_unbegun(name)), names.get(name, {}), now)
-            ]
-            with read_unlocked(connection):
-                checks = summarize_checks(connection)
-            rows = [row._replace(checks=checks) for row in rows]
-            return _DatabaseState(rows, daemons.find_live_daemons(connection, now))
-    except SocialcrawlError as error:
-        broken = [CampaignLease(name, None, state=BROKEN, why=str(error)) for name in names or ["?"]]
-        return _DatabaseState([_Row(where, one, next(iter(names.get(one.campaign, [])), None)) for one in broken], [])
-
-
-def _make_row(connection: Opened, where: DatabaseAddress, held: CampaignLease, files: Files, now: float) -> list[_Row]:
-    """Return how a campaign of a database stands, and its second file, which is left out."""
-    stored = read_latest_settings(connection, held.campaign) if len(files) > 1 else None
-    return _make_rows(where, _find_state(connection, held, now), files, stored)
-
-
-def _make_rows(
-    where: DatabaseAddress, held: CampaignLease, files: Files, stored: dict[str, Any] | None = None
-) -> list[_Row]:
-    if not files:
-        return [_Row(where, held)]
-    its = choose_file(files, held.file, stored)
-    rows = [_Row(where, held, its)]
-    for file, settings in files.items():
-        if file != its:
-            why = describe_left_out(file, its, settings)
-            rows.append(_Row(file, CampaignLease(file.stem, None, state=BROKEN, why=why), file))
-    return rows
-
-
-def _make_unbegun(name: str) -> CampaignLease:
-    return CampaignLease(name, None, state=IDLE, why="it has not begun")
-
-
-def _find_state(connection: Opened, one: CampaignLease, now: float) -> CampaignLease:
-    """Return how a campaign stands now, as a person needs it: what a daemon wrote that is gone is not what it does."""
-    if one.is_alive(now):
-        return one if one.until is None or one.until > now else replace(one, until=None)
-    if (holder := find_holder(connection, one.campaign)) is not None and holder.pid != one.pid:
-        why = f"process {holder.pid} on {holder.host} works on it"
-        held = replace(one, state=RUNNING, why=why, beat=now, released=None, until=None, since=None)
-        return replace(held, daemon=None, host=holder.host, pid=holder.pid)
-    one = replace(one, until=None)
-    if one.paused is not None:
-        return replace(one, state=PAUSED, why=describe_pause(one))
-    if one.daemon is None:
-        return replace(one, state=IDLE, why=one.why or "no daemon has run it")
-    if one.released is None:
-        heard = format_span(now - (one.beat or now))
-        return replace(one, state=LOST, why=f"no sign of its daemon for {heard}; it was {one.state}: {one.why}")
-    return one
-
-
-def _make_table(rows: Sequence[_Row]) -> Table:
+def _make_table(rows: Sequence[KnownCampaign]) -> Table:
     """Return the campaigns as a table; it has their files where a name does not tell which one is meant."""
     named = any(row.file is not None and (row.file.stem != row.held.campaign or row.where == row.file) for row in rows)
     table = Table(box=None, pad_edge=False)
@@ -287,7 +201,7 @@ def _format_daemons(rows: Sequence[CampaignLease], living: Sequence[LiveDaemon],
     return lines or ["no daemon watches them now"]
 
 
-def _make_plain(row: _Row, now: float) -> dict[str, Any]:
+def _make_plain(row: KnownCampaign, now: float) -> dict[str, Any]:
     file = row.held.file if row.file is None else str(row.file)
     values = asdict(row.held) | {"alive": row.held.is_alive(now), "file": file, "database": str(row.where)}
     values["compliance"] = None if row.checks is None else row.checks._asdict()

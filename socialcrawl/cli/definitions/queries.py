@@ -1,4 +1,4 @@
-"""The commands that ask a database: `sql`, `explore`, `explain`, `report`. They read; they change nothing."""
+"""The commands that ask a database: `sql`, `explore`, `ui`, `explain`, `report`. They read; they change nothing."""
 
 import json
 import sys
@@ -84,6 +84,36 @@ def explore(
 
     where, hosts = choose_database(place, database).address, allow_host or []
     raise typer.Exit(show(where, port, parse_seconds(timeout), browser=not no_open, allow_hosts=hosts))
+
+
+def ui(
+    places: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FOLDER|DATABASE|CAMPAIGN",
+            help="Folders, databases or campaign files. Default: the current folder.",
+        ),
+    ] = None,
+    *,
+    host: Annotated[str, typer.Option(help="Address to listen on; another than 127.0.0.1 needs --allow-remote.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on this machine. 0: any free port.")] = 8002,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
+    allow_remote: Annotated[
+        bool,
+        typer.Option("--allow-remote", help="Let other machines read these pages, with the token; put TLS before it."),
+    ] = False,
+    allow_host: AllowHost = None,
+) -> None:
+    """Show campaigns in a browser, live.
+
+    It shows their state, cost, curves and decisions, and pauses and resumes them, until Ctrl-C.
+    """
+    from socialcrawl.cli.commands.ui import WebOptions, serve_pages  # noqa: PLC0415
+
+    options = WebOptions(places or [], host, port, not no_open, allow_remote, allow_host or [])
+    raise typer.Exit(serve_pages(options))
 
 
 def explain(

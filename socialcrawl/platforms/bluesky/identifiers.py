@@ -1,7 +1,7 @@
 """How tokens, ids and addresses of Bluesky look. Pure, and below everything that uses it."""
 
 import re
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 SESSION = re.compile(r"eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*")  # a JSON Web Token
 APP_PASSWORD = re.compile(r"[a-z2-7]{4}(?:-[a-z2-7]{4}){3}")
@@ -19,6 +19,18 @@ def is_token(word: str, section: str) -> bool:
         return True
     # Four words of four letters may be a keyword, but nothing that [source] wants.
     return APP_PASSWORD.fullmatch(word) is not None and (section == "source" or any(sign.isdigit() for sign in word))
+
+
+def find_account_page(name: str | None, account_id: str | None) -> str | None:
+    """Return where Bluesky shows an account: by its DID, which stays."""
+    known = account_id or name
+    return f"https://{APP}/profile/{quote(known, safe=':.')}" if known else None
+
+
+def find_post_page(key: str) -> str | None:
+    """Return where Bluesky shows a post, by its address."""
+    record = RECORD.fullmatch(key)
+    return None if record is None else f"https://{APP}/profile/{quote(record[1], safe=':.')}/post/{quote(record[2])}"
 
 
 def find_ids(text: str) -> list[str]:

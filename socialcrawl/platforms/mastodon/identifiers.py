@@ -1,13 +1,24 @@
 """How addresses of accounts and posts look on Mastodon and its kin. Pure, and below everything that uses it."""
 
 import re
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 CLIENT = "web"  # what Mastodon's own client puts before an account
 OWNER = re.compile(r"https?://([^/?#@\s]+)/(?:users/|@)([^/?#@\s]+)/[^/?#\s]", re.IGNORECASE)
 STATUS = re.compile(r"(?:/web)?/(?:users/|@)([^/@]+)/(?:statuses/)?(\d+)(?:/|$)", re.IGNORECASE)
 NUMBERED = re.compile(r"https://([^/?#@\s]+)/(?:ap/)?users/[^/?#\s]+/statuses/(\d{1,20})(?:/activity)?")
 PEOPLE = frozenset({"users", "user", "u", "profile", "profiles", "people", "accounts", "author", "channel"})
+
+
+def find_account_page(name: str | None, account_id: str | None) -> str | None:
+    """Return where the server of an account shows it, by its name@domain."""
+    user, at, host = (name or account_id or "").removeprefix("@").rpartition("@")
+    return f"https://{quote(host, safe='.:')}/@{quote(user, safe='')}" if user and at and host else None
+
+
+def find_post_page(key: str) -> str | None:
+    """Return where the server of its author shows a post: its id is an address."""
+    return key if key.lower().startswith(("https://", "http://")) else None
 
 
 def find_owners(key: str) -> set[str] | None:

@@ -4,7 +4,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator
-from urllib.parse import unquote_plus
+from urllib.parse import quote, unquote_plus
 
 BEARER = re.compile(r"A{16,}[A-Za-z0-9%+/=_-]{8,}")  # of an application
 ACCESS = re.compile(r"\d{5,20}-[A-Za-z0-9]{25,}")  # an access token of OAuth 1.0a
@@ -16,6 +16,18 @@ WORD = re.compile(r"\w++(?!=)")  # what stands before `=` is the name of a param
 SHARED = re.compile(r"[?&]s=\d{1,3}(?=&|$)")  # by which button a link was shared: no id
 WORDS = frozenset({"status", "statuses", "web", "photo", "video", "user"})  # what links say behind the owner
 PLACES = ("geo", "coordinates", "place")  # what a post's JSON says of where it was written
+
+
+def find_account_page(name: str | None, account_id: str | None) -> str | None:
+    """Return where X shows an account."""
+    if name:
+        return f"https://x.com/{quote(name, safe='')}"
+    return f"https://x.com/i/user/{account_id}" if account_id and account_id.isdecimal() else None
+
+
+def find_post_page(key: str) -> str | None:
+    """Return where X shows a post, by its id."""
+    return f"https://x.com/i/status/{key}" if key.isdecimal() else None
 
 
 def is_token(word: str, section: str) -> bool:

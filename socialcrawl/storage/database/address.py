@@ -93,5 +93,8 @@ def find_address(connection: Connection) -> DatabaseAddress:
     url = connection.engine.url
     if url.get_backend_name() == "sqlite":
         main = "select file from pragma_database_list where name = 'main'"  # readers have no file in their address
-        return Path(url.database or connection.exec_driver_sql(main).scalar_one())
+        if url.database:
+            return Path(url.database)
+        cursor = connection.connection.cursor()  # the driver's own: SQLAlchemy would begin a transaction
+        return Path(str(cursor.execute(main).fetchone()[0]))
     return PostgresAddress(url.set(drivername="postgresql").render_as_string(hide_password=False))

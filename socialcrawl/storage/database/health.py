@@ -4,6 +4,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
 from urllib.parse import quote
@@ -78,15 +79,22 @@ def find_write_error(where: DatabaseAddress) -> str | None:
 def read_schema_state(connection: Connection) -> str:
     """Return the state of a database's schema: CURRENT, OLDER, NEWER than this program's, EMPTY or FOREIGN."""
     from alembic.runtime.migration import MigrationContext  # noqa: PLC0415  (a third of a second)
-    from alembic.script import ScriptDirectory  # noqa: PLC0415
 
     with connection.begin():
         revision = MigrationContext.configure(connection).get_current_revision()
         tables = set(inspect(connection).get_table_names())
-    known = [script.revision for script in ScriptDirectory.from_config(make_alembic_config()).walk_revisions()]
+    known = _list_revisions()
     if revision is None:
         return FOREIGN if tables - {"alembic_version"} else EMPTY
     return NEWER if revision not in known else CURRENT if revision == known[0] else OLDER
+
+
+@cache
+def _list_revisions() -> list[str]:
+    """Return the versions of the schema that this program knows, the newest first."""
+    from alembic.script import ScriptDirectory  # noqa: PLC0415
+
+    return [script.revision for script in ScriptDirectory.from_config(make_alembic_config()).walk_revisions()]
 
 
 def has_tables(connection: Connection, where: DatabaseAddress) -> bool:

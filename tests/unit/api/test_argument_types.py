@@ -8,7 +8,7 @@ from socialcrawl.api.text_report import CampaignPage
 
 GRAPH = sc.Graph.from_edges([("ann", "ben"), ("ben", "ann")])
 CAMPAIGN = sc.Campaign(name="sky", topic={"keywords": ["telescope"]}, source={"platform": "bluesky"})
-PAGE = CampaignPage("text", {}, lambda with_texts: "page")
+PAGE = CampaignPage("text", {}, lambda with_texts: "page", lambda link: [], {})
 
 
 @pytest.mark.parametrize(

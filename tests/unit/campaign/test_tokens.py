@@ -12,9 +12,10 @@ import conftest
 import pytest
 from commands import ENVIRONMENT
 
-from socialcrawl.campaign import token_locks as tokens
-from socialcrawl.campaign.token_locks import TokenLease, check_distinct, make_state_folder
+from socialcrawl.campaign.token_locks import TokenLease, check_distinct
 from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.system import state_folder
+from socialcrawl.system.state_folder import make_state_folder
 
 TOKEN, OTHER = "AAAA-the-token-of-the-lease", "AAAA-another-token-of-the-lease"
 KEYS = ("consumer-key", "consumer-secret", "access-token", "access-secret")
@@ -181,7 +182,7 @@ def test_where_the_system_has_another_place_for_state_it_lies_there_unless_an_ea
     former, system = tmp_path / ".local" / "state" / "socialcrawl", tmp_path / "Application Support" / "socialcrawl"
     monkeypatch.delenv("XDG_STATE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr(tokens, "user_state_path", lambda name, *, appauthor: system)
+    monkeypatch.setattr(state_folder, "user_state_path", lambda name, *, appauthor: system)
     assert make_state_folder() == system
     assert system.is_dir()
     assert not former.exists()

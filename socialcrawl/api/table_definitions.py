@@ -1,0 +1,156 @@
+"""The tables of a dataset: their columns, which are promised, and the queries that fill them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import orjson
+
+from socialcrawl.storage.queries.read_session import ReadSession
+from socialcrawl.storage.versions import iterate_leaves
+
+CHARGED = (
+    "whether the server charges them: no server on this machine, and no platform without prices; missing where that is "
+    "not known, for a price table of your own or a platform that is not installed"
+)
+COUNTED = "when it was last read"
+
+
+class TableDefinition(NamedTuple):
+    """A table of the Python API: its columns, as (kind, meaning) by name, and its SELECT."""
+
+    columns: Mapping[str, tuple[str, str]]
+    sql: str
+
+
+POSTS = TableDefinition(
+    {
+        "id": ("text", "the platform's own id of the post"),
+        "author": ("text", "username as last shown, or the platform's id where no name is known"),
+        "author_id": ("text", "the platform's own id of the author"),
+        "created_at": ("time", "when it was posted"),
+        "text": ("text", "full text; reposts are cut by the platform"),
+        "lang": ("text", "language as the platform guesses it (BCP 47)"),
+        "occurrences": ("int", "occurrences of the campaign's topic in it; 0: it does not match"),
+        "conversation_id": ("text", "id of the post that began the conversation"),
+        "reply_to": ("text", "id of the post it replies to"),
+        "repost_of": ("text", "id of the post it reposts"),
+        "quote_of": ("text", "id of the post it quotes"),
+        "hashtags": ("list", "hashtags, without #"),
+        "urls": ("list", "links, expanded"),
+        "likes": ("int", f"likes {COUNTED}"),
+        "replies": ("int", f"replies {COUNTED}"),
+        "reposts": ("int", f"reposts {COUNTED}"),
+        "quotes": ("int", f"quotes {COUNTED}"),
+        "bookmarks": ("int", f"bookmarks {COUNTED}"),
+        "views": ("int", f"views {COUNTED}"),
+        "fetched_at": ("time", "when it was first fetched"),
+        "page": ("text", "address where the platform shows it; missing where that is not known"),
+    },
+    """select p.id, coalesce(a.username, a.platform_id), a.platform_id, p.created_at, p.text, p.lang,
+  coalesce(h.occurrences, 0), p.conversation_id, p.reply_to, p.repost_of, p.quote_of, p.hashtags, p.urls,
+  p.likes, p.replies, p.reposts, p.quotes, p.bookmarks, p.views, p.fetched_at, a.platform
+from post p join account a on a.node = p.author
+left join hit h on h.post = p.id and h.campaign = :number
+where (:on_topic = 0 or h.occurrences is not null) and (:after = '' or (coalesce(p.created_at, ''), p.id) {beyond}
+  (select coalesce(last.created_at, ''), last.id from post last where last.id = :after))
+order by coalesce(p.created_at, '') {direction}, p.id {direction} limit :most""",
+)
+ACCOUNTS = TableDefinition(
+    {
+        "place": ("int", "1 for the most relevant; of equals the one that was read first"),
+        "account": ("text", "username as last shown, or the platform's id where no name is known"),
+        "account_id": ("text", "the platform's own id of the account"),
+        "display_name": ("text", "name in the profile"),
+        "relevance": ("float", "beta = 1 + ln(occurrences); in a sample 1: on topic"),
+        "occurrences": ("int", "occurrences of the topic in the posts that were read"),
+        "posts": ("int", "posts that were read"),
+        "act": ("text", "seed, expand, match, walk or import: how the account came to be read"),
+        "step": ("int", "number of accounts read after the seeds, this one included; missing for seeds and imports"),
+        "read_at": ("time", "when its last page arrived"),
+        "followers": ("int", "followers, where the profile is known"),
+        "page": ("text", "address where the platform shows it; missing where that is not known"),
+    },
+    """select t.place, t.account, a.platform_id, t.display_name, t.relevance, t.occurrences, t.posts, t.act, t.step,
+  t.read_at, t.followers, a.platform, a.username
+from top_account t join account a on a.node = t.node where t.campaign = :name and t.place > :after
+  and t.place <= :top order by t.place""",
+)
+SCORE_CURVE = TableDefinition(
+    {
+        "step": ("int", "number of accounts read after the seeds, this one included"),
+        "account": ("text", "username as last shown, or the platform's id where no name is known"),
+        "value": ("float", "relevance of this account; 0 where it could not be read"),
+        "relevance": ("float", "relevance of all steps so far, without the seeds"),
+        "requests": ("int", "requests sent so far, those of seeds and searches included"),
+        "dollars": ("float", "their price by the price table"),
+        "finished_at": ("time", "when its last page arrived"),
+        "charged": ("bool", CHARGED),
+    },
+    """select step, account, coalesce(value, 0.0), relevance, requests, dollars, finished_at from campaign_progress
+where campaign = :name and step is not null and finished_at is not null order by n""",
+)
+CAMPAIGNS = TableDefinition(
+    {
+        "campaign": ("text", "name of the campaign"),
+        "platform": ("text", "x, bluesky, mastodon, web, or one that a plug-in adds"),
+        "created_at": ("time", "when it first ran"),
+        "posts_on_topic": ("int", "posts that match its topic"),
+        "accounts_read": ("int", "accounts whose posts were read"),
+        "requests": ("int", "requests sent"),
+        "dollars": ("float", "their price by the price table"),
+        "charged": ("bool", CHARGED),
+    },
+    """select c.name, c.platform, c.created_at,
+  (select count(*) from hit h where h.campaign = c.id),
+  (select count(distinct o.node) from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
+    where o.campaign = c.id and o.node >= 0 and o.missing is null
+    and p.act in ('seed', 'expand', 'match', 'recrawl', 'walk', 'import')),
+  (select count(*) from request r where r.campaign = c.id and coalesce(r.kind, '') <> 'held'),
+  (select coalesce(sum(coalesce(r.cost, r.most)), 0) from request r where r.campaign = c.id) / 100000.0,
+  c.settings
+from campaign c order by c.id""",
+)
+LEDGER = TableDefinition(
+    {
+        "endpoint": ("text", "path of the endpoint; on platforms with many servers it begins with the host"),
+        "requests": ("int", "requests sent"),
+        "posts": ("int", "posts that they returned, repeats included"),
+        "failed": ("int", "requests without a usable reply"),
+        "dollars": ("float", "their price by the price table; what is not settled counts at its highest"),
+        "last_at": ("time", "when the last one was sent"),
+    },
+    """select endpoint, count(*), coalesce(sum(posts), 0),
+  count(case when kind is null or kind not in ('ok', 'missing') then 1 end),
+  coalesce(sum(coalesce(cost, most)), 0) / 100000.0, max(sent_at)
+from request where campaign = :number and coalesce(kind, '') <> 'held' group by endpoint order by 5 desc, 2 desc, 1""",
+)
+CHANGES = TableDefinition(
+    {
+        "at": ("time", "when it came into force"),
+        "decision": ("int", "number of the first decision after it"),
+        "what": ("text", "settings: the campaign file changed; history: a new epoch began"),
+        "changed": ("list", "the settings that changed, as topic.keywords; of history: why"),
+        "before": ("list", "their values before, as JSON; none of history"),
+        "after": ("list", "their values since then, as JSON; none of history"),
+    },
+    """select at, first, 'settings', changed, settings, (select earlier.settings from version earlier
+    where earlier.campaign = version.campaign and earlier.number = version.number - 1)
+from version where campaign = :number and number > 0
+union all select began_at, first, 'history', why, null, null from epoch where campaign = :number and number > 0
+order by 1, 2, 3""",
+)
+
+
+def read_changes(session: ReadSession, campaign: int, size: int) -> Iterator[Sequence[Sequence[Any]]]:
+    """Yield the changes of a campaign by its number, at most `size` at a time, as CHANGES has them."""
+    for rows in session.stream(CHANGES.sql, {"number": campaign}, size):
+        yield [_make_change(row) for row in rows]
+
+
+def _make_change(row: Sequence[Any]) -> list[Any]:
+    at, first, what, changed, settings, before = row
+    if settings is None:
+        return [at, first, what, changed.split(","), [], []]
+    keys = orjson.loads(changed)
+    new, old = (dict(iterate_leaves(orjson.loads(text or "{}"))) for text in (settings, before))
+    return [at, first, what, keys, *([orjson.dumps(values.get(key)).decode() for key in keys] for values in (old, new))]

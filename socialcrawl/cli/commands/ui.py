@@ -1,0 +1,135 @@
+"""`socialcrawl ui`: the web application, on this machine or, by request, for others."""
+
+import signal
+import socket
+import threading
+import time
+import webbrowser
+from collections.abc import Iterable, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+
+from socialcrawl.api.project import open_project
+from socialcrawl.errors import SettingsError
+from socialcrawl.system.host_names import AllowedHosts
+from socialcrawl.system.loopback import is_loopback_host
+from socialcrawl.system.state_folder import make_state_folder
+from socialcrawl.text.terminal import write_error
+
+PATIENCE = 20.0  # seconds in which the server has to be up for a browser to be opened
+GRACE = 2  # seconds that open pages have when the server ends
+NEEDED = ("fastapi", "jinja2", "plotly")  # what the extra brings
+
+
+@dataclass(frozen=True, slots=True)
+class WebOptions:
+    """What the command line says of the pages.
+
+    Attributes:
+        places: folders, campaign files and databases; none: the current folder.
+        host: the address to listen on.
+        port: 0 takes a free one.
+        browser: whether a browser is opened.
+        allow_remote: whether other machines may connect.
+        allow_hosts: names, besides those of this machine alone, by which the pages may be opened; see `AllowedHosts`.
+    """
+
+    places: Sequence[str]
+    host: str
+    port: int
+    browser: bool = True
+    allow_remote: bool = False
+    allow_hosts: Iterable[str] = field(default_factory=list)
+
+
+def serve_pages(options: WebOptions) -> int:
+    """Return the exit code of the web application, which runs until Ctrl-C.
+
+    Raises:
+        SettingsError: the extra is not installed, the address cannot be used or needs --allow-remote, or one of the
+            places or hosts is none.
+        StoreError: the state folder, which holds the token, cannot be used.
+    """
+    if missing := [name for name in NEEDED if find_spec(name) is None]:
+        raise SettingsError(f"ui needs {' and '.join(missing)}: pip install 'socialcrawl[ui]'.")
+    remote = not is_loopback_host(options.host)
+    if remote and not options.allow_remote:
+        raise SettingsError(
+            f"--host {options.host} lets other machines connect: add --allow-remote if that is what you want."
+        )
+    allowed = AllowedHosts.of(options.allow_hosts, listening=options.host)
+    project = open_project(*options.places)
+
+    import uvicorn  # noqa: PLC0415
+
+    from socialcrawl.web.security import Access, LoginBackoff, LoginSessions, read_token  # noqa: PLC0415
+    from socialcrawl.web.web_app import WebSettings, make_app  # noqa: PLC0415
+
+    token = read_token(make_state_folder())
+    access = Access(LoginSessions(token, time.time), LoginBackoff(time.monotonic), closed=options.allow_remote)
+    app = make_app(project, WebSettings(access, time.time, allowed))
+    with closing(_listen(options.host, options.port)) as listener:
+        port = int(listener.getsockname()[1])
+        url = f"http://{_name_host(options.host)}:{port}/"
+        write_error(_describe_start(url, token, remote=options.allow_remote))
+        if options.browser:
+            threading.Thread(target=_open, args=(url, port, options.host), daemon=True).start()
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does
+        settings = uvicorn.Config(
+            app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=GRACE,
+            limit_concurrency=200, h11_max_incomplete_event_size=64_000,
+        )  # fmt: skip
+        with suppress(KeyboardInterrupt):
+            uvicorn.Server(settings).run([listener])
+    return 0
+
+
+def _describe_start(url: str, token: str, *, remote: bool) -> str:
+    """Return what a person has to know when the pages are up."""
+    until = f"The pages are at {url} until you press Ctrl-C."
+    login = f"{url}login#token={token}"
+    if not remote:
+        return f"{until}\nTo pause and resume campaigns there, log in at {login}"
+    return (
+        f"{until}\nLog in at {login}\nOther machines can connect, and nothing is encrypted: put a reverse proxy with "
+        "TLS before it (see docs/how-to/ui.md). Whoever has the token can read and change everything there."
+    )
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens on a host and port.
+
+    Raises:
+        SettingsError: they cannot be used.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        made = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise SettingsError(f"--host {host} is no address of this machine ({error.strerror}).") from error
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+    except OSError as error:
+        made.close()
+        raise SettingsError(
+            f"Port {port} of {host} cannot be used ({error.strerror}): choose another with --port."
+        ) from error
+    return made
+
+
+def _name_host(host: str) -> str:
+    """Return a host as addresses of pages have it."""
+    if host in ("0.0.0.0", "::"):  # noqa: S104  (it is named, not listened on)
+        return socket.gethostname()
+    return f"[{host}]" if ":" in host else host
+
+
+def _open(url: str, port: int, host: str) -> None:
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        with suppress(OSError), closing(socket.create_connection((host, port), 1.0)):
+            webbrowser.open(url)
+            return
+        time.sleep(0.1)

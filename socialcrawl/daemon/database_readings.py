@@ -1,0 +1,192 @@
+"""What databases say of their campaigns, read again and again by somebody who looks on: cheaply, and without locks.
+
+A file is read when it, its write-ahead log or a lock beside it has changed, and after some seconds in any case, as
+heartbeats grow old. Where reading takes long, or many campaigns run, databases are read less often.
+"""
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from socialcrawl.campaign.settings import Settings, read
+from socialcrawl.daemon.campaign_state import BROKEN, RUNNING
+from socialcrawl.daemon.campaign_status import (
+    KnownCampaign,
+    StatusReading,
+    open_as_it_is,
+    read_status,
+)
+from socialcrawl.engine.clock import SteadyClock
+from socialcrawl.errors import SettingsError
+from socialcrawl.storage.daemons import CampaignLease
+from socialcrawl.storage.database.address import DatabaseAddress, parse_address
+from socialcrawl.storage.database.filetypes import DATABASE, recognize
+from socialcrawl.storage.queries.progress_figures import ProgressFigures
+
+TOGETHER = 16  # databases that are read at the same time
+AGAIN = 5.0  # seconds after which a database with running campaigns is read again though its files did not change
+IDLE_AGAIN = 60.0  # likewise, where none runs
+REST = 10  # times the duration of readings that pass until the next ones: they take about 10 % of a core at most
+Named = Mapping[str, Mapping[Path, Settings]]
+Mark = tuple[object, ...]
+
+
+class DatabaseReading(NamedTuple):
+    """What a database said at an instant.
+
+    Attributes:
+        rows: its campaigns, those too that have a file only.
+        figures: how far each is, by name.
+        mark: the state of its files before they were read; None: a server has none.
+        at: when it was read, Unix seconds.
+        took: how many seconds that took.
+    """
+
+    rows: Sequence[KnownCampaign]
+    figures: Mapping[str, ProgressFigures]
+    mark: Mark | None
+    at: float
+    took: float = 0.0
+
+
+class KnownDatabases(NamedTuple):
+    """All databases that are looked at, and the campaign files by their paths.
+
+    A file that cannot be read is a reading of its own, with one campaign.
+    """
+
+    readings: Sequence[DatabaseReading]
+    settings: Mapping[Path | None, Settings]
+
+
+class DatabaseReadings:
+    """Reads the databases of folders, campaign files and databases; methods may be called from any thread.
+
+    Args:
+        places: folders, campaign files, SQLite files and addresses of servers.
+    """
+
+    def __init__(self, places: Sequence[str]) -> None:
+        self._places = list(places)
+        self._files: dict[Path, tuple[object, Settings | str]] = {}
+        self._last: dict[DatabaseAddress, DatabaseReading] = {}
+        self._databases: dict[Path, object] = {}  # files that are databases, and in which state they were found so
+        self._clock = SteadyClock()
+        self._lock = threading.Lock()
+
+    def read_all(self, now: float) -> KnownDatabases:
+        """Return what all databases say at an instant (Unix seconds)."""
+        with self._lock:
+            named, faulty = self._find_databases()
+            with ThreadPoolExecutor(max(1, min(TOGETHER, len(named)))) as pool:  # one that hangs holds up no other
+                readings = list(pool.map(lambda place: self._read(place[0], place[1], now), named.items()))
+            self._last = dict(zip(named, readings, strict=True))
+            settings: dict[Path | None, Settings] = {
+                file: one for files in named.values() for known in files.values() for file, one in known.items()
+            }
+        for file, why in faulty:
+            row = KnownCampaign(file, CampaignLease(file.stem, None, state=BROKEN, why=why), file)
+            readings.append(DatabaseReading([row], {}, None, now))
+        return KnownDatabases(readings, settings)
+
+    def forget(self, where: DatabaseAddress) -> None:
+        """Read a database again though nobody else changed it."""
+        with self._lock:
+            self._last.pop(where, None)
+
+    def _find_databases(self) -> tuple[dict[DatabaseAddress, dict[str, dict[Path, Settings]]], list[tuple[Path, str]]]:
+        """Return the databases with the files of their campaigns, by name, and the files that cannot be read."""
+        found: dict[DatabaseAddress, dict[str, dict[Path, Settings]]] = {}
+        spelled: dict[DatabaseAddress, DatabaseAddress] = {}  # how a database was named first
+        faulty: list[tuple[Path, str]] = []
+        for inside in dict.fromkeys(one for place in self._places for one in self._list_inside(place)):
+            known = self._read_file(inside) if isinstance(inside, Path) and is_campaign_file(inside) else None
+            if isinstance(known, str):
+                assert isinstance(inside, Path)
+                faulty.append((inside, known))
+                continue
+            where = inside if known is None else known.database
+            where = spelled.setdefault(where.resolve() if isinstance(where, Path) else where, where)
+            files = found.setdefault(where, {})
+            if known is not None and isinstance(inside, Path):
+                files.setdefault(known.name, {})[inside] = known
+        return found, faulty
+
+    def _list_inside(self, place: str) -> Iterator[DatabaseAddress]:
+        """Yield the campaign files and databases of a folder, or the one that a place names."""
+        where = parse_address(place)
+        if not isinstance(where, Path) or not where.is_dir():
+            yield where
+            return
+        yield from sorted(file for file in where.glob("*.toml") if not file.name.startswith("."))
+        for file in sorted(where.glob("*.db")):
+            inode = (_mark_file(file) or (None,))[0]
+            if self._databases.get(file) != inode and recognize(file) == DATABASE:
+                self._databases[file] = inode
+            if inode is not None and self._databases.get(file) == inode:
+                yield file
+
+    def _read_file(self, file: Path) -> Settings | str:
+        """Return the settings of a campaign file, or what is wrong with it."""
+        mark, (before, known) = _mark_file(file), self._files.get(file, (None, ""))
+        if mark != before or mark is None:
+            try:
+                known = read(file)
+            except SettingsError as error:
+                known = str(error)
+            self._files[file] = mark, known
+        return known
+
+    def _read(self, where: DatabaseAddress, names: Named, now: float) -> DatabaseReading:
+        """Return what a database says now, or said at its last reading where that is good enough."""
+        last = self._last.get(where)
+        mark = _mark_database(where, names, () if last is None else last.rows)
+        unchanged = last is not None and mark is not None and mark == last.mark
+        if last is not None and now - last.at < self._find_rest(last, now, unchanged=unchanged):
+            return last
+        began = self._clock.now()
+        rows, _, figures = read_status(where, names, StatusReading(now, open_as_it_is, all=True, figures=not unchanged))
+        if figures is None:
+            figures = {} if last is None else last.figures
+        return DatabaseReading(rows, figures, mark, now, self._clock.now() - began)
+
+    def _find_rest(self, last: DatabaseReading, now: float, *, unchanged: bool) -> float:
+        """Return for how many seconds the last reading of a database is good enough.
+
+        Where files have not changed, who holds a campaign may be gone without a word.
+        """
+        if unchanged:
+            return AGAIN if _has_running(last, now) else IDLE_AGAIN
+        busy = sum(one.took for one in self._last.values() if _has_running(one, now))
+        return REST * max(busy, last.took)
+
+
+def _has_running(reading: DatabaseReading, now: float) -> bool:
+    """Return whether somebody runs a campaign of a database."""
+    return any(row.held.is_alive(now) or row.held.state == RUNNING for row in reading.rows)
+
+
+def is_campaign_file(path: Path) -> bool:
+    """Return whether a path is that of a campaign file, by its ending."""
+    return path.suffix == ".toml"
+
+
+def _mark_database(where: DatabaseAddress, names: Named, rows: Sequence[KnownCampaign]) -> Mark | None:
+    """Return what changes when somebody writes a database, takes or leaves one of its campaigns, or edits a file."""
+    if not isinstance(where, Path):
+        return None
+    campaigns = {*names, *(row.held.campaign for row in rows)}
+    beside = ("", "-wal", *(f"-{name}.lock" for name in sorted(campaigns)))
+    marks = [_mark_file(where.with_name(where.name + end)) for end in beside]
+    return (*marks, *((name, *map(str, files)) for name, files in sorted(names.items())))
+
+
+def _mark_file(file: Path) -> Mark | None:
+    """Return what changes when a file is written; None where it is not there."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size

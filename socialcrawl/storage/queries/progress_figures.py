@@ -1,0 +1,102 @@
+"""How far a campaign is: counts and a small curve, cheap enough to be read again and again while it runs, in SQL."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, bindparam, text
+
+from socialcrawl.engine.model import STEPS, Act
+from socialcrawl.storage.queries.row_values import join_transaction
+
+BUCKETS = 48  # points of the small curve
+CAMPAIGNS = """
+select c.id, c.name, c.platform, coalesce((select v.settings from version v where v.campaign = c.id
+  order by v.number desc limit 1), c.settings) as settings from campaign c order by c.id
+"""
+SPENT = """
+select count(*) filter (where coalesce(kind, '') <> 'held'), coalesce(sum(coalesce(cost, most)), 0),
+  min(sent_at)
+from request where campaign = :campaign
+"""
+ON_TOPIC = "select count(*) from hit where campaign = :campaign"
+DONE = """
+select count(*) from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
+where o.campaign = :campaign and p.act in :acts
+"""
+CURVE = """
+select place * :buckets / :total as bucket, sum(found) from (
+  select row_number() over (order by o.n) - 1 as place, coalesce({found}, 0) as found
+  from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
+  where o.campaign = :campaign and p.act in :acts) as steps
+group by 1 order by 1
+"""
+VALUE, POSTS = "o.value", "o.posts"
+WITHOUT_VALUE = (Act.SLICE, Act.LIVE, Act.HYDRATE)
+"""Acts whose outcomes are worth nothing by themselves: the posts that they brought count."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressFigures:
+    """How far a campaign is.
+
+    Attributes:
+        settings: those in force.
+        platform: its name.
+        steps: finished decisions after the seeds.
+        requests: requests sent.
+        mills: their price by the price table, in mills of a cent; what is not settled counts at its highest.
+        posts_on_topic: posts that match its topic.
+        curve: what was found up to each of at most BUCKETS places of its steps: relevance, or posts of a capture.
+        of_posts: whether the curve counts posts.
+        began: when its first request was sent, ISO 8601; None: none was.
+    """
+
+    settings: dict[str, Any]
+    platform: str
+    steps: int
+    requests: int
+    mills: int
+    posts_on_topic: int
+    curve: tuple[float, ...]
+    of_posts: bool
+    began: str | None
+
+
+def read_progress_figures(connection: Connection) -> dict[str, ProgressFigures]:
+    """Return how far each campaign of a database is, by its name, the oldest first."""
+    with join_transaction(connection):
+        known = connection.execute(text(CAMPAIGNS)).all()
+        return {row.name: _read_one(connection, row) for row in known}
+
+
+def _read_one(connection: Connection, row: Any) -> ProgressFigures:
+    number = row.id
+    requests, mills, began = connection.execute(text(SPENT), {"campaign": number}).one()
+    on_topic = connection.execute(text(ON_TOPIC), {"campaign": number}).scalar_one()
+    valued = [act for act in STEPS if act not in WITHOUT_VALUE]
+    steps = _count_done(connection, number, valued)
+    of_posts = not steps
+    acts = WITHOUT_VALUE if of_posts else tuple(valued)
+    if of_posts:
+        steps = _count_done(connection, number, acts)
+    curve = _read_curve(connection, number, acts, steps, POSTS if of_posts else VALUE) if steps else ()
+    settings = orjson.loads(row.settings)
+    return ProgressFigures(
+        settings, row.platform, steps, int(requests), int(mills), int(on_topic), curve, of_posts and bool(steps), began
+    )
+
+
+def _count_done(connection: Connection, campaign: int, acts: Any) -> int:
+    query = text(DONE).bindparams(bindparam("acts", expanding=True))
+    return int(connection.execute(query, {"campaign": campaign, "acts": list(acts)}).scalar_one())
+
+
+def _read_curve(connection: Connection, campaign: int, acts: Any, total: int, found: str) -> tuple[float, ...]:
+    query = text(CURVE.format(found=found)).bindparams(bindparam("acts", expanding=True))
+    given = {"campaign": campaign, "acts": list(acts), "total": total, "buckets": min(BUCKETS, total)}
+    curve, so_far = [0.0], 0.0
+    for _, value in connection.execute(query, given):
+        so_far += float(value)
+        curve.append(so_far)
+    return tuple(curve)

@@ -1,0 +1,137 @@
+"""What the HTTP API returns, as OpenAPI describes it. Instants are ISO 8601 in UTC."""
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+
+class Problem(BaseModel):
+    """An error (RFC 9457)."""
+
+    type: str = Field(description="about:blank: the status says what kind of error it is")
+    title: str = Field(description="the status in words")
+    status: int = Field(description="the HTTP status")
+    detail: str = Field(description="what went wrong, and what to do")
+
+
+class CampaignItem(BaseModel):
+    """A campaign: how it stands and how far it is; see `CampaignStatus`."""
+
+    key: str = Field(description="its name in addresses")
+    name: str
+    kind: str = Field(description="collect, track, refresh, sample, capture or one that a package adds")
+    platform: str
+    state: str = Field(description="running, waiting, resting, paused, done, stopped, broken, stalled, down, idle ...")
+    why: str = Field(description="what it waits for, or why it ended")
+    since: datetime | None
+    until: datetime | None = Field(description="when it goes on by itself")
+    daemon: str | None = Field(description="the process that has it")
+    database: str
+    file: str | None = Field(description="its campaign file")
+    steps: int
+    planned_steps: int | None = Field(description="null: no limit")
+    requests: int
+    max_requests: int | None = Field(description="null: no limit")
+    dollars: float
+    max_dollars: float | None = Field(description="null: no limit")
+    posts_on_topic: int
+    curve: list[float] = Field(description="what was found so far, at equal distances")
+    ends: datetime | None = Field(description="when its budget of time is used up")
+    alerts: list[str] = Field(description="what a person should look at")
+
+
+class CampaignItems(BaseModel):
+    """All campaigns, by name."""
+
+    campaigns: list[CampaignItem]
+
+
+class CurveItem(BaseModel):
+    """What a campaign found, as a curve."""
+
+    name: str
+    x: str = Field(description="name of the x axis")
+    y: str = Field(description="name of the y axis")
+    points: list[tuple[int, float]] = Field(description="[step, sum so far]")
+    references: dict[str, list[tuple[int, float]]] = Field(description="lines of what steps drawn for comparison found")
+    baselines: dict[str, list[tuple[int, float]]] = Field(description="curves that were simulated")
+
+
+class DaysItem(BaseModel):
+    """Matching posts over time."""
+
+    length: int = Field(description="days of a bar")
+    bars: list[tuple[str, int]] = Field(description="[first day in UTC, matching posts]")
+
+
+class ChartsItem(BaseModel):
+    """What the charts of a campaign show; null where it has none."""
+
+    curve: CurveItem | None
+    days: DaysItem | None
+
+
+class AccountItem(BaseModel):
+    """An account on topic that was read."""
+
+    place: int = Field(description="1 for the most relevant")
+    account: str | None
+    account_id: str | None
+    display_name: str | None
+    relevance: float | None
+    occurrences: int | None
+    posts: int | None
+    act: str = Field(description="how it came to be read")
+    step: int | None
+    read_at: datetime | None
+    followers: int | None
+    page: str | None = Field(description="where the platform shows it")
+
+
+class AccountItems(BaseModel):
+    """Accounts, the most relevant first."""
+
+    accounts: list[AccountItem]
+    next: int | None = Field(description="`after` of the next page; null: this is the last one")
+
+
+class PostItem(BaseModel):
+    """A post on topic."""
+
+    id: str
+    author: str | None
+    author_id: str | None
+    created_at: datetime | None
+    text: str
+    lang: str | None
+    occurrences: int
+    fetched_at: datetime | None
+    page: str | None = Field(description="where the platform shows it")
+
+
+class PostItems(BaseModel):
+    """Posts on topic, the newest first."""
+
+    posts: list[PostItem]
+    next: str | None = Field(description="`after` of the next page; null: this is the last one")
+
+
+class ExplanationItem(BaseModel):
+    """Why a campaign read an account, or did not."""
+
+    text: str
+    values: dict[str, Any] = Field(description="as `socialcrawl explain --json`")
+
+
+class ReportItem(BaseModel):
+    """The figures of a report."""
+
+    values: dict[str, Any] = Field(description="as `socialcrawl report --json`")
+
+
+class ChangedItem(BaseModel):
+    """What became of a change."""
+
+    changed: bool = Field(description="false: it was so already")
+    campaign: CampaignItem

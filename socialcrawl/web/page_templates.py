@@ -1,0 +1,88 @@
+"""The templates of the pages: how they escape, and how they write numbers, instants and links."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
+
+from socialcrawl import CampaignStatus, __version__
+from socialcrawl.text.terminal import escape_controls
+from socialcrawl.web.campaign_reports import make_account_path
+from socialcrawl.web.sparkline import draw_sparkline
+
+FOLDER = Path(__file__).parent
+CALM = {
+    "running": "good", "done": "good", "waiting": "calm", "resting": "calm", "idle": "calm", "elsewhere": "calm",
+    "paused": "halt", "stopped": "halt", "stalled": "bad", "broken": "bad", "down": "bad", "lost": "bad",
+    "outdated": "halt",
+}  # fmt: skip
+"""The class of each state's badge: its colour; the word is always beside it."""
+ACTS = {
+    "seed": "seed", "import": "imported", "expand": "discovered", "match": "matched", "walk": "reached by a walk",
+}  # fmt: skip
+"""How an account came to be read, as pages say it."""
+
+
+def make_templates() -> Environment:
+    """Return the templates: everything that they insert is escaped, but for what a function here marked as HTML."""
+    made = Environment(
+        loader=FileSystemLoader(FOLDER / "templates"),
+        autoescape=select_autoescape(default=True, default_for_string=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "count": lambda number: "" if number is None else f"{number:,}",
+        "dollars": lambda amount: "" if amount is None else f"${amount:,.2f}",
+        "instant": format_instant,
+        "plain": escape_controls,
+        "path": lambda text: quote(text, safe=""),
+        "link": make_web_link,
+        "badge": lambda state: CALM.get(state, "calm"),
+        "act": lambda act: ACTS.get(act, act),
+        "shown": format_value,
+    }
+    made.globals |= {
+        "version": __version__,
+        "spark": draw_spark,
+        "account_path": make_account_path,
+        "trusted": Markup,  # of fragments that `render` made of elements, whose texts are escaped
+    }
+    return made
+
+
+def format_instant(given: str | datetime | None) -> str:
+    """Return an instant to the minute, in UTC; "" where there is none."""
+    if given is None:
+        return ""
+    text = given.isoformat() if isinstance(given, datetime) else given
+    return f"{text[:16].replace('T', ' ')} UTC"
+
+
+def format_value(text: str, longest: int = 120) -> str:
+    """Return the JSON of a setting as a cell shows it."""
+    plain = {"null": "not set", "true": "yes", "false": "no"}.get(text, text.strip('"'))
+    return plain if len(plain) <= longest else f"{plain[:longest]} ..."
+
+
+def make_web_link(address: Any) -> str | None:
+    """Return an address that a link may lead to: of http or https; None for any other, such as javascript:."""
+    if not isinstance(address, str) or any(ord(sign) <= 32 for sign in address):
+        return None
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return None
+    return address if parts.scheme in ("http", "https") and parts.netloc else None
+
+
+def draw_spark(status: CampaignStatus) -> Markup:
+    """Return the small curve of a campaign; "" where there is none yet."""
+    curve: Sequence[float] = status.curve
+    said = f"Found so far, by step: {curve[-1]:,.1f} at the end" if curve else ""
+    return Markup(draw_sparkline(curve, said))  # noqa: S704  (made of numbers)

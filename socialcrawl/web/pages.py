@@ -1,0 +1,215 @@
+"""The pages: overview, campaign, account, posts, login, downloads and the events that keep them up to date.
+
+They work without a script; scripts add charts, and replace what has changed. Only forms change something.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+from urllib.parse import parse_qs
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response, StreamingResponse
+
+from socialcrawl import CampaignStatus, SocialcrawlError
+from socialcrawl.web.campaign_reports import ReadReport
+from socialcrawl.web.http_api import LONGEST, Campaigns, Live, Reports, Status, change_campaign, read_posts
+from socialcrawl.web.live_status import LiveStatus
+from socialcrawl.web.security import COOKIE, LASTING, Access, may_change
+
+POSTS = 50  # of a page
+ACCOUNTS = 50
+SECTIONS = ("top", "steering", "curve", "days", "kind", "accounts", "gaps")
+"""The parts of a report that a campaign's page shows, in this order; its download has all."""
+UNREADABLE = ("outdated", "broken")
+Name = Annotated[str, Query(min_length=1, max_length=LONGEST)]
+pages = APIRouter(include_in_schema=False)
+
+
+def render(request: Request, template: str, code: int = 200, **values: Any) -> HTMLResponse:
+    """Return a page."""
+    shown = request.app.state.templates.get_template(template).render(visitor=request.state.visitor, **values)
+    return HTMLResponse(shown, code)
+
+
+@pages.get("/")
+async def show_overview(request: Request, live: Live) -> Response:
+    """Show all campaigns."""
+    return render(request, "overview.html", campaigns=await live.read(), project=live.project)
+
+
+@pages.get("/events")
+async def follow_overview(request: Request, live: Live) -> Response:
+    """Send the list of campaigns each time that it changes."""
+
+    def make(campaigns: Sequence[CampaignStatus]) -> str:
+        return _render_fragment(request, "campaign_list.html", campaigns=campaigns)
+
+    return _stream(live, make)
+
+
+@pages.get("/campaigns/{key}")
+def show_campaign(request: Request, status: Status, reports: Reports) -> Response:
+    """Show one campaign."""
+    report: ReadReport | None = None
+    why = ""
+    try:
+        report = reports.read(status) if status.state not in UNREADABLE else None
+    except SocialcrawlError as error:
+        why = str(error)
+    sections = [] if report is None else [report.sections[name] for name in SECTIONS if name in report.sections]
+    return render(request, "campaign.html", status=status, report=report, sections=sections, why=why)
+
+
+@pages.get("/campaigns/{key}/events")
+async def follow_campaign(request: Request, status: Status, live: Live) -> Response:
+    """Send how a campaign stands each time that this changes."""
+
+    def make(campaigns: Sequence[CampaignStatus]) -> str:
+        found = next((one for one in campaigns if one.key == status.key), status)
+        return _render_fragment(request, "campaign_status.html", status=found)
+
+    return _stream(live, make)
+
+
+@pages.get("/campaigns/{key}/account")
+def show_account(request: Request, status: Status, project: Campaigns, name: Name) -> Response:
+    """Show why a campaign read an account, or did not."""
+    with project.open(status.key) as data:
+        found = data.explain(name, campaign=status.name)
+    return render(
+        request, "account.html", status=status, name=name, text=found.to_fragment(), page=found.to_dict()["page"],
+    )  # fmt: skip
+
+
+@pages.get("/campaigns/{key}/accounts")
+def list_accounts(
+    request: Request, status: Status, project: Campaigns, after: Annotated[int, Query(ge=0, le=10**9)] = 0
+) -> Response:
+    """Show the accounts on topic, the most relevant first."""
+    with project.open(status.key) as data:
+        rows = [*data.accounts(ACCOUNTS + 1, campaign=status.name, after=after)]
+    more = rows[ACCOUNTS - 1]["place"] if len(rows) > ACCOUNTS else None
+    return render(request, "accounts.html", status=status, accounts=rows[:ACCOUNTS], more=more)
+
+
+@pages.get("/campaigns/{key}/posts")
+def list_posts(
+    request: Request,
+    status: Status,
+    project: Campaigns,
+    after: Annotated[str | None, Query(min_length=1, max_length=LONGEST)] = None,
+) -> Response:
+    """Show the posts on topic, the newest first."""
+    rows = read_posts(project, status, POSTS + 1, after)
+    more = rows[POSTS - 1]["id"] if len(rows) > POSTS else None
+    return render(request, "posts.html", status=status, posts=rows[:POSTS], more=more)
+
+
+@pages.get("/campaigns/{key}/report.html")
+def download_report(status: Status, project: Campaigns) -> Response:
+    """Return the report as one page, with counts and ids only, to be kept."""
+    with TemporaryDirectory(prefix="socialcrawl-") as folder, project.open(status.key) as data:
+        path = Path(folder) / "report.html"
+        data.report(campaign=status.name).to_html(path)
+        body = path.read_bytes()
+    return _make_download(body, f"{status.name}-report.html", "text/html; charset=utf-8")
+
+
+@pages.get("/campaigns/{key}/datasheet.md")
+def download_datasheet(status: Status, project: Campaigns) -> Response:
+    """Return how the data came about, to be kept."""
+    with project.open(status.key) as data:
+        text = data.datasheet(campaign=status.name).text
+    return _make_download(text.encode(), f"{status.name}-datasheet.md", "text/markdown; charset=utf-8")
+
+
+@pages.post("/campaigns/{key}/{what}")
+async def change(request: Request, status: Status, live: Live, what: str) -> Response:
+    """Pause or resume a campaign, by its button."""
+    if what not in ("pause", "resume"):
+        return render(request, "message.html", 404, title="Not found", text="There is no such button.")
+    form = await _read_form(request)
+    if not may_change(request.state.visitor, form.get("csrf", "")):
+        text = "This form is no longer valid: open the campaign again."
+        return render(request, "message.html", 403, title="Not allowed", text=text)
+    await change_campaign(live, status, what)
+    return RedirectResponse(f"/campaigns/{status.key}", 303)
+
+
+@pages.get("/login")
+async def show_login(request: Request) -> Response:
+    """Show the form for the token."""
+    return render(request, "login.html", why="")
+
+
+@pages.post("/login")
+async def log_in(request: Request) -> Response:
+    """Begin a session for somebody who has the token."""
+    access: Access = request.app.state.access
+    client = request.client.host if request.client else ""
+    if wait := access.backoff.get_wait(client):
+        made = render(request, "login.html", 429, why=f"Too many wrong tokens: try again in {wait:.0f} s.")
+        made.headers["retry-after"] = f"{wait + 1:.0f}"
+        return made
+    if not access.sessions.is_token((await _read_form(request)).get("token", "").strip()):
+        access.backoff.fail(client)
+        return render(request, "login.html", 401, why="This is not the token of these pages.")
+    access.backoff.succeed(client)
+    done = RedirectResponse("/", 303)
+    secure = request.url.scheme == "https"
+    done.set_cookie(COOKIE, access.sessions.begin(), max_age=int(LASTING), httponly=True, samesite="strict",
+                    secure=secure)  # fmt: skip
+    return done
+
+
+@pages.post("/logout")
+async def log_out(request: Request) -> Response:
+    """End the session of this browser."""
+    done = RedirectResponse("/", 303)
+    if may_change(request.state.visitor, (await _read_form(request)).get("csrf", "")):
+        done.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    return done
+
+
+@pages.get("/static/plotly.js")
+async def send_plotly(request: Request) -> Response:
+    """Return the script of Plotly, from its package."""
+    return FileResponse(request.app.state.plotly, media_type="text/javascript", headers={"cache-control": "no-cache"})
+
+
+def _stream(live: LiveStatus, make: Callable[[Sequence[CampaignStatus]], str]) -> Response:
+    """Return a stream of events: what `make` makes of each change that changes it."""
+
+    async def send() -> AsyncIterator[str]:
+        before = None
+        async for campaigns in live.watch():
+            made = before if campaigns is None else await asyncio.to_thread(make, campaigns)
+            if made == before:
+                yield ": nothing changed\n\n"
+            else:
+                before = made
+                lines = "".join(f"data: {line}\n" for line in (made or "").splitlines())
+                yield f"event: fragment\n{lines}\n"
+
+    return StreamingResponse(send(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+
+
+def _render_fragment(request: Request, template: str, **values: Any) -> str:
+    shown: str = request.app.state.templates.get_template(template).render(visitor=request.state.visitor, **values)
+    return shown
+
+
+def _make_download(body: bytes, name: str, kind: str) -> Response:
+    return Response(body, media_type=kind, headers={"content-disposition": f'attachment; filename="{name}"'})
+
+
+async def _read_form(request: Request) -> dict[str, str]:
+    """Return the fields of a form: as browsers send those without files; the last one of each name."""
+    text = (await request.body()).decode("utf-8", "replace")
+    try:
+        return {name: values[-1] for name, values in parse_qs(text, max_num_fields=20).items()}
+    except ValueError:  # more fields than any of our forms has
+        return {}

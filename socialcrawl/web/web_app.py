@@ -1,0 +1,148 @@
+"""The web application as a whole: its parts, its errors, and what every request passes before them."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from importlib.util import find_spec
+from pathlib import Path
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import HTTPException, RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException as AnyHTTPException
+
+from socialcrawl import Project, SettingsError, SocialcrawlError, __version__
+from socialcrawl.system.host_names import AllowedHosts, App, HostGuard
+from socialcrawl.web.campaign_reports import CampaignReports
+from socialcrawl.web.guards import API, AccessGuard, BodyGuard, SecureHeaders, make_problem
+from socialcrawl.web.http_api import api
+from socialcrawl.web.live_status import INTERVAL, LiveStatus
+from socialcrawl.web.page_templates import FOLDER, make_templates
+from socialcrawl.web.pages import pages, render
+from socialcrawl.web.security import Access
+
+SCRIPT = "package_data/plotly.min.js"  # in the package plotly
+STYLE_ID = re.compile(r'getElementById\("([0-9a-f]{64})"\)')
+DESCRIPTION = """Campaigns of socialcrawl: how they stand, what they found, and pausing them.
+
+Reading needs no token on the machine itself, unless the server was started with `--allow-remote`. Changes need the
+token that `socialcrawl ui` shows when it starts: `Authorization: Bearer TOKEN`."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebSettings:
+    """How the pages are served.
+
+    Attributes:
+        access: who may do what.
+        now: the clock, Unix seconds.
+        hosts: the names by which the pages may be opened.
+        interval: seconds between two looks at the databases.
+    """
+
+    access: Access
+    now: Callable[[], float]
+    hosts: AllowedHosts = field(default_factory=AllowedHosts)
+    interval: float = INTERVAL
+
+
+def find_plotly() -> Path:
+    """Return the script of Plotly in its package, which is not imported.
+
+    Raises:
+        SettingsError: it is not installed.
+    """
+    found = find_spec("plotly")
+    path = Path(found.origin).parent / SCRIPT if found is not None and found.origin else None
+    if path is None or not path.is_file():
+        raise SettingsError("ui needs Plotly: pip install 'socialcrawl[ui]'.")
+    return path
+
+
+def find_style_ids(script: Path) -> list[str]:
+    """Return the ids by which Plotly knows that styles are there which it would otherwise write into the page.
+
+    The policy of the pages allows no such styles. They are those of its maps, which no chart here is.
+    """
+    return sorted(set(STYLE_ID.findall(script.read_text("utf-8"))))
+
+
+def make_app(project: Project, settings: WebSettings) -> App:
+    """Return the pages and the API of some campaigns as an ASGI application.
+
+    Raises:
+        SettingsError: Plotly is not installed.
+    """
+    live = LiveStatus(project, settings.interval)
+
+    @asynccontextmanager
+    async def watch_campaigns(app: FastAPI) -> AsyncIterator[None]:
+        poller = asyncio.create_task(live.poll())
+        yield
+        poller.cancel()
+        with suppress(asyncio.CancelledError):
+            await poller
+
+    app = FastAPI(
+        title="socialcrawl", version=__version__, description=DESCRIPTION, lifespan=watch_campaigns,
+        openapi_url="/api/v1/openapi.json", docs_url=None, redoc_url=None, redirect_slashes=False,
+    )  # fmt: skip
+    app.state.live, app.state.access, app.state.plotly = live, settings.access, find_plotly()
+    app.state.reports, app.state.templates = CampaignReports(project, settings.now), make_templates()
+    app.state.templates.globals["style_ids"] = find_style_ids(app.state.plotly)
+    app.include_router(api)
+    app.include_router(pages)
+    app.mount("/static", _StaticFiles(directory=FOLDER / "static"))
+    app.add_exception_handler(AnyHTTPException, _answer_http_error)
+    app.add_exception_handler(RequestValidationError, _answer_invalid)
+    app.add_exception_handler(SocialcrawlError, _answer_failure)
+    app.add_exception_handler(Exception, _answer_fault)
+    guarded: App = AccessGuard(app, settings.access)
+    return SecureHeaders(HostGuard(BodyGuard(guarded), settings.hosts))
+
+
+class _StaticFiles(StaticFiles):
+    """Files that a browser may keep, and asks about before it uses them again."""
+
+    def file_response(self, *args: object, **more: object) -> Response:
+        """Return a file."""
+        made = super().file_response(*args, **more)  # type: ignore[arg-type]
+        made.headers["cache-control"] = "no-cache"
+        return made
+
+
+async def _answer_http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, AnyHTTPException)
+    words = error.detail if isinstance(error, HTTPException) else _describe_status(error.status_code)
+    return _answer(request, error.status_code, words, dict(error.headers or {}))
+
+
+async def _answer_invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    words = [f"{'.'.join(str(part) for part in one['loc'][1:])}: {one['msg']}" for one in error.errors()]
+    return _answer(request, 422, "; ".join(words))
+
+
+async def _answer_failure(request: Request, error: Exception) -> Response:
+    return _answer(request, 409, str(error))
+
+
+async def _answer_fault(request: Request, error: Exception) -> Response:
+    return _answer(request, 500, "This page failed. The terminal of `socialcrawl ui` says why.")
+
+
+def _describe_status(status: int) -> str:
+    return "There is no such page." if status == HTTPStatus.NOT_FOUND else f"{HTTPStatus(status).phrase}."
+
+
+def _answer(request: Request, status: int, words: str, headers: dict[str, str] | None = None) -> Response:
+    """Return an error: as JSON of the API, else as a page."""
+    if request.url.path.startswith(API):
+        return JSONResponse(make_problem(status, words), status, headers, "application/problem+json")
+    made = render(request, "message.html", status, title=HTTPStatus(status).phrase, text=words)
+    made.headers.update(headers or {})
+    return made

@@ -1,0 +1,51 @@
+"""Pictures of the web application, to be looked at: `python tests/support/ui_pictures.py OUT [FOLDER]`.
+
+Without a folder of campaigns, two demos run first. Widths of a phone, a tablet and a large screen, light and dark.
+"""
+
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from commands import socialcrawl
+from web_pages import browsing, served
+
+WIDTHS = (400, 1024, 1920)
+SCHEMES = ("light", "dark")
+
+
+def take_pictures(out: Path, folder: Path, state: Path) -> None:
+    """Take a picture of each page in each width and scheme."""
+    out.mkdir(parents=True, exist_ok=True)
+    with served(folder, state=state) as pages:
+        for scheme in SCHEMES:
+            for width in WIDTHS:
+                size = {"width": width, "height": 900}
+                with browsing(color_scheme=scheme, viewport=size) as page:
+                    page.goto(f"{pages.url}login#token={pages.token}")
+                    page.wait_for_url(pages.url)
+                    shots = {"overview": pages.url, "login": f"{pages.url}login"}
+                    links = page.locator("th a").evaluate_all("all => all.map(one => one.href)")
+                    shots |= {f"campaign{place}": link for place, link in enumerate(links[:6])}
+                    shots |= {"accounts": f"{links[-1]}/accounts", "posts": f"{links[-1]}/posts"}
+                    page.goto(shots["accounts"])
+                    first = page.locator(".account a").first
+                    if first.count():
+                        shots["account"] = first.evaluate("one => one.href")
+                    for name, url in shots.items():
+                        page.goto(url)
+                        if name.startswith("campaign"):
+                            page.wait_for_timeout(2_500)
+                        page.screenshot(path=out / f"{name}-{width}-{scheme}.png", full_page=True)
+                    assert (page.elsewhere, page.complaints) == ([], [])
+
+
+if __name__ == "__main__":
+    out = Path(sys.argv[1])
+    with TemporaryDirectory() as made:
+        if len(sys.argv) > 2:
+            take_pictures(out, Path(sys.argv[2]), Path(made))
+        else:
+            socialcrawl("demo", "--db", "astronomy.db", "--steps", "150", "--control", "0.1", folder=made)
+            socialcrawl("demo", "--kind", "capture", "--db", "week.db", folder=made)
+            take_pictures(out, Path(made), Path(made) / "state")
