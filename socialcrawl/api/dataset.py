@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -11,8 +12,9 @@ from typing import Any, NamedTuple, Self
 import orjson
 
 from socialcrawl.api.argument_checks import PATH, SWITCH, TEXT, ArgumentRule, check_arguments, make_whole_rule
-from socialcrawl.api.data_tables import Table, make_columns, make_query_table
+from socialcrawl.api.data_tables import Reader, Table, make_columns, make_query_table
 from socialcrawl.api.network import Network
+from socialcrawl.api.post_search import INSTANT, make_filter, read_found
 from socialcrawl.api.text_report import CampaignPage, TextReport
 from socialcrawl.crawls.base import ReportRequest
 from socialcrawl.crawls.reporting import explain
@@ -32,6 +34,7 @@ from socialcrawl.storage.queries.read_session import ReadSession
 from socialcrawl.storage.queries.summary import find_campaign, list_campaigns, read_first_settings
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.system.loopback import is_loopback
+from socialcrawl.text.post_query import parse_query
 from socialcrawl.text.wording import parse_seconds
 
 CHARGED = (
@@ -65,6 +68,11 @@ class TableDefinition(NamedTuple):
     sql: str
 
 
+POST_ROWS = """select p.id, coalesce(a.username, a.platform_id), a.platform_id, p.created_at, p.text, p.lang,
+  coalesce(h.occurrences, 0), p.conversation_id, p.reply_to, p.repost_of, p.quote_of, p.hashtags, p.urls,
+  p.likes, p.replies, p.reposts, p.quotes, p.bookmarks, p.views, p.fetched_at
+from post p join account a on a.node = p.author
+left join hit h on h.post = p.id and h.campaign = :number"""
 POSTS = TableDefinition(
     {
         "id": ("text", "the platform's own id of the post"),
@@ -88,11 +96,7 @@ POSTS = TableDefinition(
         "views": ("int", f"views {COUNTED}"),
         "fetched_at": ("time", "when it was first fetched"),
     },
-    """select p.id, coalesce(a.username, a.platform_id), a.platform_id, p.created_at, p.text, p.lang,
-  coalesce(h.occurrences, 0), p.conversation_id, p.reply_to, p.repost_of, p.quote_of, p.hashtags, p.urls,
-  p.likes, p.replies, p.reposts, p.quotes, p.bookmarks, p.views, p.fetched_at
-from post p join account a on a.node = p.author
-left join hit h on h.post = p.id and h.campaign = :number
+    f"""{POST_ROWS}
 where :on_topic = 0 or h.occurrences is not null
 order by p.created_at, p.id""",
 )
@@ -243,6 +247,55 @@ class Dataset:
         """
         number, _ = find_campaign(self._session.connection, campaign)
         return self._make_table("posts", POSTS, {"number": number, "on_topic": int(on_topic)})
+
+    @check_arguments(
+        query=TEXT, on_topic=SWITCH, author=TEXT, since=INSTANT, until=INSTANT, after=TEXT, limit=make_whole_rule(0),
+        campaign=TEXT,
+    )  # fmt: skip
+    def search(
+        self,
+        query: str,
+        *,
+        on_topic: bool = False,
+        author: str | None = None,
+        since: str | date | None = None,
+        until: str | date | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+        campaign: str | None = None,
+    ) -> Table:
+        """Return the posts that match a query, newest first; the columns are those of `posts`.
+
+        All words have to occur, in any order. Case and accents make no difference. `"clear sky"` is a phrase, `-cloud`
+        must not occur, `tele*` is the beginning of a word, `#moon` a hashtag, `@ann` a mention; `OR` stands between
+        alternatives. Of Chinese, Japanese, Thai and other scripts without spaces, any part of a text is found.
+
+        It uses the index that `socialcrawl search` makes in a large database, and reads the texts of posts that are not
+        in it.
+
+        Args:
+            query: what to search for.
+            on_topic: only posts that match the topic of the campaign.
+            author: only posts of this username or id.
+            since: only posts written at this time or later: a date, a datetime, or either as text (UTC).
+            until: only posts written before this time.
+            after: TIME/ID, the `created_at` and `id` of the last post of the page before: the search goes on after it.
+            limit: how many posts at most; None: all.
+            campaign: whose topic counts.
+
+        Raises:
+            SettingsError: the query has nothing to search for, or has parentheses.
+            StoreError: there is no such campaign, or no account is called `author`.
+
+        Example:
+            >>> data.search("telescope -sky", limit=2).to_pandas()[["author", "text"]]
+            PENDING
+        """
+        number, _ = find_campaign(self._session.connection, campaign)
+        among = make_filter(author, number if on_topic else None, since, until, after)
+        question = parse_query(query), among, limit
+        read = partial(read_found, self._session, POST_ROWS, {"number": number}, question)
+        return self._make_table("search", POSTS, {}, source=read)
 
     @check_arguments(top=make_whole_rule(0), campaign=TEXT)
     def accounts(self, top: int | None = None, *, campaign: str | None = None) -> Table:
@@ -409,12 +462,15 @@ class Dataset:
         definition: TableDefinition,
         parameters: Mapping[str, Any],
         finish: Callable[[Sequence[Any]], Sequence[Any]] | None = None,
+        source: Reader | None = None,
     ) -> Table:
+        """Return a table of the rows of a definition's SELECT, or of those that `source` reads, each finished."""
         self._session.check_open()
         lists = [place for place, (kind, _) in enumerate(definition.columns.values()) if kind == "list"]
+        source = source or partial(self._session.stream, definition.sql, parameters)
 
         def read(size: int) -> Iterator[Sequence[Sequence[Any]]]:
-            for rows in self._session.stream(definition.sql, parameters, size):
+            for rows in source(size):
                 parsed = [_parse_lists(row, lists) for row in rows] if lists else rows
                 yield parsed if finish is None else [finish(row) for row in parsed]
 

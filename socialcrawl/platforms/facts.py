@@ -79,6 +79,7 @@ class PlatformFacts:
         find_owners: returns whose a post is, by its id: ids, and names in lower case; None: not told, or no such id.
         find_holders: likewise, whose page an address shows, whatever stands behind it.
         parse_post_address: returns an account and a key that each address of a post has in common; None: it is of none.
+        find_post_address: returns the address at which people see a post, by its id; None: it does not tell.
         links: how links in texts look that names and ids stand in; None: as other addresses.
         places: fields of a post's JSON that say where it was written.
         profiles: the endpoints of profiles whose parameters ids and usernames name whose: stored profiles answer them.
@@ -116,6 +117,7 @@ class PlatformFacts:
     find_owners: Callable[[str], set[str] | None] = names_nobody
     find_holders: Callable[[str], set[str] | None] = names_nobody
     parse_post_address: Callable[[str], tuple[str, str] | None] = names_nobody
+    find_post_address: Callable[[str], str | None] = names_nobody
     links: LinkShape | None = None
     places: tuple[str, ...] = ()
     profiles: tuple[str, ...] = ()
@@ -141,6 +143,7 @@ X = PlatformFacts(
     'variables: tokens = [{ env = ["X_KEY", "X_KEY_SECRET", "X_ACCESS", "X_ACCESS_SECRET"], kind = "user" }]',
     is_token=x.is_token,
     hosts=("api.x.com", "api.twitter.com"),
+    find_post_address=x.find_post_address,
     links=LinkShape(x.LINK, x.MARK, x.HOSTS, x.split_link),
     places=x.PLACES,
     numeric_ids=True,
@@ -161,6 +164,7 @@ BLUESKY = PlatformFacts(
     find_owners=bluesky.find_owners,
     find_holders=bluesky.find_holders,
     parse_post_address=bluesky.parse_post_address,
+    find_post_address=bluesky.find_post_address,
     short_names=True,
     omitted_from=".",
     profiles=("/xrpc/app.bsky.actor.getProfiles",),
@@ -178,6 +182,7 @@ MASTODON = PlatformFacts(
     find_owners=mastodon.find_owners,
     find_holders=mastodon.find_holders,
     parse_post_address=mastodon.parse_post_address,
+    find_post_address=mastodon.find_post_address,
     look_ups=("/api/v1/accounts/lookup",),
     account_parameters=ACCOUNT_PARAMETERS,
 )
@@ -187,6 +192,7 @@ WEB = PlatformFacts(
     pages=True,
     id_starts=("http://", "https://"),
     find_owners=web.find_owners,
+    find_post_address=web.find_post_address,
     replaces_posts=True,
     partial_mentions=True,
     opt_outs=True,

@@ -46,7 +46,7 @@ def at(connection, version):
     config = make_alembic_config()
     config.attributes["connection"] = connection
     with connection.begin():
-        going = command.downgrade if version < "0018" else command.upgrade
+        going = command.downgrade if version < "0019" else command.upgrade
         going(config, version)
 
 

@@ -57,3 +57,9 @@ def parse_post_address(address: str) -> tuple[str, str] | None:
     path = unquote(parts.path).split("/")
     is_post = parts.netloc.lower() == APP and len(path) > 4 and path[1::2] == ["profile", "post"]
     return (path[2], path[4]) if is_post else None
+
+
+def find_post_address(post: str) -> str | None:
+    """Return the address at which people see a post, by its at-address; None for a repost, which has none."""
+    record = RECORD.fullmatch(post)
+    return None if record is None else f"https://{APP}/profile/{record[1]}/post/{record[2]}"

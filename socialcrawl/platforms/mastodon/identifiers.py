@@ -58,3 +58,8 @@ def find_own_number(key: str) -> tuple[str, str] | None:
     """
     own = NUMBERED.fullmatch(key)
     return None if own is None else (own[1].lower(), own[2])
+
+
+def find_post_address(post: str) -> str | None:
+    """Return the address at which people see a post, by the address that is its id; of a boost, that of its server."""
+    return post.removesuffix("/activity") if post.startswith("https://") else None

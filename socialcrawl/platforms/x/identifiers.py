@@ -43,3 +43,8 @@ def split_link(link: str) -> Iterator[str]:
     if owner:
         yield owner[1].lower()
     yield from (word for match in WORD.finditer(plain, begin) if (word := match[0].lower()) not in WORDS)
+
+
+def find_post_address(post: str) -> str | None:
+    """Return the address at which people see a post; see `PlatformFacts.find_post_address`."""
+    return f"https://x.com/i/status/{post}" if post.isdecimal() else None

@@ -1,6 +1,6 @@
 """Rows of a query in SQL, streamed: memory does not grow with the answer."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, text
@@ -10,7 +10,7 @@ from socialcrawl.storage.queries.row_values import join_transaction
 
 def stream_rows(
     connection: Connection, sql: str, parameters: Mapping[str, Any], size: int
-) -> Iterator[Sequence[Sequence[Any]]]:
+) -> Generator[Sequence[Sequence[Any]], None, None]:
     """Yield the rows of a query, at most `size` at a time.
 
     Args:
@@ -20,5 +20,6 @@ def stream_rows(
         size: at least 1.
     """
     with join_transaction(connection):
-        rows = connection.execute(text(sql).execution_options(yield_per=size), parameters)
-        yield from rows.partitions(size)  # without a number, rows come one at a time
+        # Closed here, and not whenever it is collected, if the rows are not read to their end.
+        with connection.execute(text(sql).execution_options(yield_per=size), parameters) as rows:
+            yield from rows.partitions(size)  # without a number, rows come one at a time
