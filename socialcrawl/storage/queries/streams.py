@@ -19,7 +19,7 @@ def stream_rows(
         parameters: their values.
         size: at least 1.
     """
-    with join_transaction(connection):
-        # Closed here, and not whenever it is collected, if the rows are not read to their end.
-        with connection.execute(text(sql).execution_options(yield_per=size), parameters) as rows:
-            yield from rows.partitions(size)  # without a number, rows come one at a time
+    query = text(sql).execution_options(yield_per=size)
+    # Closed here, and not whenever it is collected, if the rows are not read to their end.
+    with join_transaction(connection), connection.execute(query, parameters) as rows:
+        yield from rows.partitions(size)  # without a number, rows come one at a time
