@@ -289,7 +289,9 @@ class Dataset:
 
         Example:
             >>> data.search("telescope -sky", limit=2).to_pandas()[["author", "text"]]
-            PENDING
+              author                              text
+            0   hana  Is this telescope any good? @fay
+            1    fay   A telescope for beginners @hana
         """
         number, _ = find_campaign(self._session.connection, campaign)
         among = make_filter(author, number if on_topic else None, since, until, after)

@@ -18,7 +18,7 @@ from socialcrawl.storage.database.health import open_readable
 from socialcrawl.storage.post_search.index import has_index, is_large, update_index
 from socialcrawl.text.post_query import parse_query
 from socialcrawl.text.terminal import write_error, write_json
-from socialcrawl.text.wording import parse_instant
+from socialcrawl.text.wording import parse_instant, pluralize
 
 SAID = 50_000  # posts that are indexed between two lines about it
 
@@ -85,7 +85,7 @@ def _index_posts(connection: Any) -> None:
     for count in update_index(connection):
         if count >= said + SAID:
             said = count
-            write_error(f"{count:,} posts added to the search index")
+            write_error(f"{pluralize(count, 'post')} added to the search index")
         time.sleep(time.monotonic() - begin)
         begin = time.monotonic()
 

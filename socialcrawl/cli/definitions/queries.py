@@ -76,10 +76,10 @@ def search(
     ],
     *,
     database: Database = None,
-    campaign: Annotated[
-        str | None, typer.Option("--campaign", help="Campaign whose topic counts. Default: the newest.")
-    ] = None,
-    on_topic: Annotated[bool, typer.Option("--on-topic", help="Only posts that match the topic.")] = False,
+    campaign: CampaignName = None,
+    on_topic: Annotated[
+        bool, typer.Option("--on-topic", help="Only posts that match the topic of the campaign.")
+    ] = False,
     author: Annotated[str | None, typer.Option(help="Only posts of this username or id.")] = None,
     since: Annotated[str | None, typer.Option(help="Only posts from this date or time (UTC) on: 2026-01-31.")] = None,
     until: Annotated[str | None, typer.Option(help="Only posts before this date or time (UTC).")] = None,

@@ -18,8 +18,11 @@ from typing import Any
 
 import orjson
 from sqlalchemy import Connection, inspect, text
+from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.errors import SettingsError
+from socialcrawl.storage.database.address import find_address
+from socialcrawl.storage.database.trouble import convert_error
 from socialcrawl.storage.queries.row_values import join_transaction
 from socialcrawl.text.post_words import PostWords, read_words
 from socialcrawl.text.wording import parse_instant
@@ -105,15 +108,19 @@ def update_index(connection: Connection) -> Iterator[int]:
 
     Args:
         connection: the database, without a transaction.
+
+    Raises:
+        StoreError: the database cannot be written.
     """
-    if not has_index(connection):
-        with connection.begin():
-            if not has_index(connection):
-                _create(connection)
     count, read = 0, CHUNK
     while read:
-        with connection.begin():
-            read = _index_some(connection)
+        try:
+            with connection.begin():
+                if not has_index(connection):
+                    _create(connection)
+                read = _index_some(connection)
+        except DBAPIError as error:
+            raise convert_error(error, find_address(connection)) from error
         count += read
         yield count
 
