@@ -6,8 +6,9 @@ on SQLite (FTS5) and PostgreSQL (tsvector) alike. Storing posts takes no longer 
 
 - `search_post`: the posts that are in the index. On SQLite their keys are in the order of time, which FTS5 follows.
 - `search_pending`: on SQLite posts that changed or went since, each with the text by which FTS5 has it; on PostgreSQL
-  the posts that are not in the index.
-- `search_state`: one row; up to which row of `post` all were taken in, and which post that is. On SQLite alone.
+  posts that are new or changed.
+- `search_state`: one row. On SQLite up to which row of `post` all were taken in, and which post that is; on PostgreSQL
+  up to which id those were that were there before the index, and whether that was the last.
 """
 
 # ruff: noqa: S608  (the names are our own, and there are two databases)
@@ -72,7 +73,8 @@ end $$""",
     """create trigger search_update after update of text on post for each row
   when (old.text is distinct from new.text) execute function search_remove()""",
     "create trigger search_delete after delete on post for each row execute function search_remove()",
-    "insert into search_pending (post) select id from post",
+    "create table search_state (post text not null, done boolean not null)",
+    "insert into search_state values ('', false)",
 )
 LAST_MADE = "search_delete"
 
@@ -81,7 +83,7 @@ def has_index(connection: Connection) -> bool:
     """Return whether a database has a full-text index, up to date or not, with the triggers that it needs."""
     with join_transaction(connection):
         if connection.dialect.name == "postgresql":
-            return inspect(connection).has_table("search_pending")
+            return connection.exec_driver_sql("select to_regclass('search_pending') is not null").scalar_one() is True
         # A change of the table `post` may have dropped them.
         found = connection.execute(text("select count(*) from sqlite_master where type = 'trigger' and name = :name"),
                                    {"name": LAST_MADE})  # fmt: skip
@@ -172,7 +174,10 @@ def match_ids(connection: Connection) -> str:
 def find_unread(connection: Connection) -> str:
     """Return the condition for posts, of a table `p`, that the index does not have, or not as they are now."""
     if connection.dialect.name == "postgresql":
-        return "p.id in (select post from search_pending)"
+        with join_transaction(connection):
+            done = connection.exec_driver_sql("select done from search_state").scalar()
+        noted = "p.id = any (array(select post from search_pending))"  # by the key, where a join would read all posts
+        return noted if done else f"({noted} or p.id > (select post from search_state))"
     with join_transaction(connection):
         place = _find_place(connection)
     later = "p.id not in (select post from search_post)" if place is None else f"p.rowid > {place}"
@@ -203,9 +208,10 @@ def _index_some(connection: Connection) -> int:
             "returning post",
             {"most": CHUNK},
         ).scalars()
-        found = _read_posts(connection, list(ids))
-        _add_vectors(connection, found)
-        return len(found)
+        if noted := list(ids):
+            _add_vectors(connection, _read_posts(connection, noted))
+            return len(noted)
+        return _add_earlier(connection)
     changed = connection.execute(text("select post, old from search_pending limit :most"), {"most": CHUNK}).all()
     if changed:
         return _take_in(connection, changed)
@@ -267,6 +273,19 @@ def _join_words(written: str) -> str:
     """Return the words of a text as FTS5 is given them."""
     found = read_words(written)
     return " ".join((*found.words, *found.tags))
+
+
+def _add_earlier(connection: Connection) -> int:
+    """Take some posts into the index of a server that were there before it; return their number, 0 at the end."""
+    done = text("select post from search_state where not done")
+    if (after := connection.execute(done).scalar()) is None:
+        return 0
+    sql = text("select id, created_at, text from post where id > :after order by id limit :most")
+    posts = connection.execute(sql, {"after": after, "most": CHUNK}).all()
+    _add_vectors(connection, posts)
+    last = {"post": posts[-1].id if posts else "", "done": not posts}
+    connection.execute(text("update search_state set post = :post, done = :done"), last)
+    return len(posts)
 
 
 def _add_vectors(connection: Connection, posts: Iterable[Any]) -> None:

@@ -1,5 +1,6 @@
 """The full-text index: what it keeps, what an erasure leaves of it, and who waits for it."""
 
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -118,8 +119,9 @@ def test_the_index_is_filled_in_small_transactions_between_which_others_write(ki
             counts.append(count)
             if len(counts) == 2:
                 save(store, page_of_texts(["a new moon"], first=99), 1)  # would fail within a transaction
-        assert counts[:3] == [10, 20, 30]
+        assert counts[:2] == [10, 20]
         assert counts[-1] == 36
+        assert all(after - before <= 10 for before, after in pairwise(counts))
         assert len(find(store, "moon")) == 36
 
 
