@@ -120,7 +120,7 @@ def test_the_index_is_filled_in_small_transactions_between_which_others_write(ki
             if len(counts) == 2:
                 save(store, page_of_texts(["a new moon"], first=99), 1)  # would fail within a transaction
         assert counts[:2] == [10, 20]
-        assert counts[-1] == 36
+        assert counts[-1] in (36, 37)  # the new one is both noted and read on PostgreSQL
         assert all(after - before <= 10 for before, after in pairwise(counts))
         assert len(find(store, "moon")) == 36
 
