@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -11,13 +12,16 @@ from typing import Any, Self
 import orjson
 
 from socialcrawl.api.argument_checks import PATH, SWITCH, TEXT, ArgumentRule, check_arguments, make_whole_rule
-from socialcrawl.api.data_tables import Table, make_columns, make_query_table
+from socialcrawl.api.data_tables import Reader, Table, make_columns, make_query_table
 from socialcrawl.api.network import Network
+from socialcrawl.api.page_addresses import find_account, find_account_page, finish_post
+from socialcrawl.api.post_search import INSTANT, make_filter, read_found
 from socialcrawl.api.table_definitions import (
     ACCOUNTS,
     CAMPAIGNS,
     CHANGES,
     LEDGER,
+    POST_ROWS,
     POSTS,
     SCORE_CURVE,
     TableDefinition,
@@ -32,7 +36,6 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.datasheet import render_page
 from socialcrawl.exporters.export import make_datasheet
 from socialcrawl.exporters.selection import open_selection
-from socialcrawl.platforms.facts import PlatformFacts, find_platform_facts
 from socialcrawl.render.campaign_report import collect_values, is_charged, read_report, show
 from socialcrawl.render.console import Console, render_text
 from socialcrawl.render.explanation import collect_explanation, show_explanation
@@ -45,6 +48,7 @@ from socialcrawl.storage.queries.read_session import ReadSession
 from socialcrawl.storage.queries.summary import find_campaign, list_campaigns, read_first_settings
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.system.loopback import is_loopback
+from socialcrawl.text.post_query import parse_query
 from socialcrawl.text.wording import parse_seconds
 
 
@@ -179,7 +183,58 @@ class Dataset:
             "most": NO_LIMIT if limit is None else limit,
         }
         definition = POSTS._replace(sql=POSTS.sql.format(direction=order[0], beyond=order[1]))
-        return self._make_table("posts", definition, given, lambda row: [*row[:-1], find_post_page(row[-1], row[0])])
+        return self._make_table("posts", definition, given, finish_post)
+
+    @check_arguments(
+        query=TEXT, on_topic=SWITCH, author=TEXT, since=INSTANT, until=INSTANT, after=TEXT, limit=make_whole_rule(0),
+        campaign=TEXT,
+    )  # fmt: skip
+    def search(
+        self,
+        query: str,
+        *,
+        on_topic: bool = False,
+        author: str | None = None,
+        since: str | date | None = None,
+        until: str | date | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+        campaign: str | None = None,
+    ) -> Table:
+        """Return the posts that match a query, newest first; the columns are those of `posts`.
+
+        All words have to occur, in any order. Case and accents make no difference. `"clear sky"` is a phrase, `-cloud`
+        must not occur, `tele*` is the beginning of a word, `#moon` a hashtag, `@ann` a mention; `OR` stands between
+        alternatives. Of Chinese, Japanese, Thai and other scripts without spaces, any part of a text is found.
+
+        It uses the index that `socialcrawl search` makes in a large database, and reads the texts of posts that are not
+        in it.
+
+        Args:
+            query: what to search for.
+            on_topic: only posts that match the topic of the campaign.
+            author: only posts of this username or id.
+            since: only posts written at this time or later: a date, a datetime, or either as text (UTC).
+            until: only posts written before this time.
+            after: TIME/ID, the `created_at` and `id` of the last post of the page before: the search goes on after it.
+            limit: how many posts at most; None: all.
+            campaign: whose topic counts.
+
+        Raises:
+            SettingsError: the query has nothing to search for, or has parentheses.
+            StoreError: there is no such campaign, or no account is called `author`.
+
+        Example:
+            >>> data.search("telescope -sky", limit=2).to_pandas()[["author", "text"]]
+              author                              text
+            0   hana  Is this telescope any good? @fay
+            1    fay   A telescope for beginners @hana
+        """
+        number, _ = find_campaign(self._session.connection, campaign)
+        among = make_filter(author, number if on_topic else None, since, until, after)
+        question = parse_query(query), among, limit
+        read = partial(read_found, self._session, POST_ROWS, {"number": number}, question)
+        return self._make_table("search", POSTS, {}, finish_post, read)
 
     @check_arguments(top=make_whole_rule(0), campaign=TEXT, after=make_whole_rule(0))
     def accounts(self, top: int | None = None, *, campaign: str | None = None, after: int = 0) -> Table:
@@ -365,7 +420,7 @@ class Dataset:
         with self._session.open_reader() as connection:
             traces = CampaignTraces(connection)
             trace = explain(traces, user, campaign)
-            page = _find_account(traces, user, campaign)
+            page = find_account(traces, user, campaign)
 
         def print_to(console: Console) -> None:
             show_explanation(trace, console, top)
@@ -393,42 +448,19 @@ class Dataset:
         definition: TableDefinition,
         parameters: Mapping[str, Any],
         finish: Callable[[Sequence[Any]], Sequence[Any]] | None = None,
+        source: Reader | None = None,
     ) -> Table:
+        """Return a table of the rows of a definition's SELECT, or of those that `source` reads, each finished."""
         self._session.check_open()
         lists = [place for place, (kind, _) in enumerate(definition.columns.values()) if kind == "list"]
+        source = source or partial(self._session.stream, definition.sql, parameters)
 
         def read(size: int) -> Iterator[Sequence[Sequence[Any]]]:
-            for rows in self._session.stream(definition.sql, parameters, size):
+            for rows in source(size):
                 parsed = [_parse_lists(row, lists) for row in rows] if lists else rows
                 yield parsed if finish is None else [finish(row) for row in parsed]
 
         return Table(name, make_columns(definition.columns), read)
-
-
-def _find_account(traces: CampaignTraces, user: str, campaign: str | None) -> str | None:
-    """Return where the platform shows an account of a campaign; None where that is not known, or it was forgotten."""
-    stored = traces.read_campaign(campaign)
-    known = traces.find_account(stored, user) or traces.find_account(stored, user.removeprefix("@"))
-    if known is None or known.forgotten_at is not None:
-        return None
-    return find_account_page(stored.platform, known.username, known.platform_id)
-
-
-def find_account_page(platform: str, name: str | None, account_id: str | None) -> str | None:
-    """Return where a platform shows an account; None where that is not known."""
-    return _find_page(platform, lambda facts: facts.find_account_page(name, account_id))
-
-
-def find_post_page(platform: str, key: str) -> str | None:
-    """Return where a platform shows a post; None where that is not known."""
-    return _find_page(platform, lambda facts: facts.find_post_page(key))
-
-
-def _find_page(platform: str, find: Callable[[PlatformFacts], str | None]) -> str | None:
-    try:
-        return find(find_platform_facts(platform))
-    except SettingsError:  # a platform of a package that is not installed
-        return None
 
 
 def _parse_lists(row: Sequence[Any], places: Sequence[int]) -> list[Any]:

@@ -22,6 +22,11 @@ class TableDefinition(NamedTuple):
     sql: str
 
 
+POST_ROWS = """select p.id, coalesce(a.username, a.platform_id), a.platform_id, p.created_at, p.text, p.lang,
+  coalesce(h.occurrences, 0), p.conversation_id, p.reply_to, p.repost_of, p.quote_of, p.hashtags, p.urls,
+  p.likes, p.replies, p.reposts, p.quotes, p.bookmarks, p.views, p.fetched_at, a.platform
+from post p join account a on a.node = p.author
+left join hit h on h.post = p.id and h.campaign = :number"""
 POSTS = TableDefinition(
     {
         "id": ("text", "the platform's own id of the post"),
@@ -46,14 +51,10 @@ POSTS = TableDefinition(
         "fetched_at": ("time", "when it was first fetched"),
         "page": ("text", "address where the platform shows it; missing where that is not known"),
     },
-    """select p.id, coalesce(a.username, a.platform_id), a.platform_id, p.created_at, p.text, p.lang,
-  coalesce(h.occurrences, 0), p.conversation_id, p.reply_to, p.repost_of, p.quote_of, p.hashtags, p.urls,
-  p.likes, p.replies, p.reposts, p.quotes, p.bookmarks, p.views, p.fetched_at, a.platform
-from post p join account a on a.node = p.author
-left join hit h on h.post = p.id and h.campaign = :number
-where (:on_topic = 0 or h.occurrences is not null) and (:after = '' or (coalesce(p.created_at, ''), p.id) {beyond}
+    f"""{POST_ROWS}
+where (:on_topic = 0 or h.occurrences is not null) and (:after = '' or (coalesce(p.created_at, ''), p.id) {{beyond}}
   (select coalesce(last.created_at, ''), last.id from post last where last.id = :after))
-order by coalesce(p.created_at, '') {direction}, p.id {direction} limit :most""",
+order by coalesce(p.created_at, '') {{direction}}, p.id {{direction}} limit :most""",  # noqa: S608  (our own text)
 )
 ACCOUNTS = TableDefinition(
     {

@@ -375,7 +375,8 @@ PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Start": (demo, init, maintenance.check, quote, doctor, plugins),
     "Run": (run, daemon.daemon, daemon.status, daemon.pause, daemon.resume, daemon.stop),
     "Look": (
-        queries.report, queries.explain, datasets.audit, maintenance.verify, queries.sql, queries.explore, queries.ui,
+        queries.report, queries.explain, datasets.audit, maintenance.verify, queries.search, queries.sql,
+        queries.explore, queries.ui,
     ),
     "Data": (
         datasets.import_, datasets.export, datasets.backup, datasets.label, datasets.train, datasets.order,

@@ -35,6 +35,7 @@ MEANINGS = {
     "--max-money": ("the most dollars that X would charge", "dollars"),
     "--nodes": ("the number of generated nodes", "^(Of|Nodes of) a generated"),
     "--objective": ("what a crawl is judged by", "^(Total value|sum of values)"),
+    "--on-topic": ("what is on topic, and what counts as that", "as on topic|the topic"),
     "--out": ("where to write", "write|Folder for|Where .* go"),
     "--pages": ("a file of pages", "[Pp]ages"),
     "--pages-per-user": ("the most pages of a timeline", "^Pages of "),

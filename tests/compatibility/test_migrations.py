@@ -19,6 +19,8 @@ from socialcrawl.storage.answer_reuse import AnswerReuse
 from socialcrawl.storage.database.connection import connect, make_alembic_config, make_engine
 from socialcrawl.storage.erasure.forgetting import forget
 from socialcrawl.storage.erasure.orders import read_order
+from socialcrawl.storage.post_search.index import list_tables, update_index
+from socialcrawl.storage.post_search.reading import PostFilter, find_posts
 from socialcrawl.storage.schema.tables import (
     account_check,
     campaign,
@@ -37,6 +39,7 @@ from socialcrawl.storage.schema.tables import (
     standing,
     wanted_post,
 )
+from socialcrawl.text.post_query import parse_query
 
 VERSIONS = ["0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0010", "0011", "0012", "0014"]
 
@@ -46,7 +49,7 @@ def at(connection, version):
     config = make_alembic_config()
     config.attributes["connection"] = connection
     with connection.begin():
-        going = command.downgrade if version < "0018" else command.upgrade
+        going = command.downgrade if version < "0019" else command.upgrade
         going(config, version)
 
 
@@ -192,3 +195,24 @@ def test_a_database_of_another_program_is_refused_on_every_database(place):
     with made.connect() as connection, connection.begin():
         assert inspect(connection).get_table_names() == ["bookmark"]
     made.dispose()
+
+
+def test_going_down_drops_the_search_index_which_the_next_search_makes_anew(filled):
+    with opened(filled) as connection:
+        before = contents(connection)
+        assert list(update_index(connection))[-1] > 20
+        assert list_tables(connection)
+        at(connection, "0018")
+        with connection.begin():
+            assert not [name for name in inspect(connection).get_table_names() if name.startswith("search_")]
+        key = next(iter(before["post"]))[0]
+        with connection.begin():
+            connection.execute(update(post).where(post.c.id == key).values(text="changed by an older program"))
+        up(connection)
+        assert list_tables(connection) == []
+        assert [found.id for found in find_posts(connection, parse_query('"older program"'), PostFilter())] == [key]
+        list(update_index(connection))
+        assert [found.id for found in find_posts(connection, parse_query('"older program"'), PostFilter())] == [key]
+        assert {name: len(rows) for name, rows in contents(connection).items()} == {
+            name: len(rows) for name, rows in before.items()
+        }

@@ -102,6 +102,8 @@ def emptied():
     with psycopg.connect(place.url, autocommit=True) as raw:
         names = ", ".join(table for table in metadata.tables)
         raw.execute(f"truncate {names} restart identity cascade")
+        raw.execute("drop table if exists search_post, search_pending, search_state")  # an index that a test has made
+        raw.execute("drop function if exists search_insert, search_remove cascade")
     return place
 
 

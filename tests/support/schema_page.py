@@ -35,6 +35,8 @@ TroniasHiarchun          105   1801
 - **`n`** is the number of a decision of a campaign, from 0. It never changes; `(campaign, n)` identifies a decision.
 - **Databases of older versions**: the first command that opens one, also to report or export, upgrades its schema in
   place, says so, and keeps the file as it was in `NAME.before-VERSION`. `verify`, `sql` and `sc.open` do not change it.
+- **Tables whose names begin with `search_`** are the index of [`socialcrawl search`](../how-to/search.md), which makes
+  them in large databases. They hold nothing that is not in `post`, and are in no export.
 - **Deleted accounts** leave an empty row in `account` and a tombstone, nothing else.
 """
 KEYS = """

@@ -84,6 +84,7 @@ def make_metadata(name: str) -> dict[str, Any]:
 
     Questions.
     """
+    from socialcrawl.storage.post_search.index import TABLES  # noqa: PLC0415
     from socialcrawl.storage.schema.questions import QUESTIONS  # noqa: PLC0415
     from socialcrawl.storage.schema.tables import metadata as schema  # noqa: PLC0415
     from socialcrawl.storage.schema.views import VIEWS  # noqa: PLC0415
@@ -96,7 +97,7 @@ def make_metadata(name: str) -> dict[str, Any]:
         for table in schema.tables.values()
     }
     tables |= {view.name: {"description": view.comment, "columns": dict(view.columns)} for view in VIEWS}
-    tables["alembic_version"] = {"hidden": True}
+    tables |= {name: {"hidden": True} for name in ("alembic_version", *TABLES)}
     asked = {q.name: {"title": q.words, "sql": q.sql} for q in QUESTIONS}
     shown = {
         f"view_{view.name}": {

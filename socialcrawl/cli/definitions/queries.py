@@ -1,4 +1,4 @@
-"""The commands that ask a database: `sql`, `explore`, `ui`, `explain`, `report`. They read; they change nothing."""
+"""The commands that ask a database: `search`, `sql`, `explore`, `ui`, `explain`, `report`. They only read."""
 
 import json
 import sys
@@ -63,6 +63,45 @@ def sql(
     place, allowed = choose_database(given, database).address, parse_seconds(timeout)
     form = "json" if as_json else style
     asking.answer(place, query, form, allowed, limit, allow_superuser=allow_superuser, safe_csv=safe_csv)
+
+
+def search(
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar=f"[{PLACE}] QUERY",
+            help='Where to search, and words that posts must have, in quotes: \'telescope "clear sky" -cloud tele* OR '
+            "#moon'.",
+        ),
+    ],
+    *,
+    database: Database = None,
+    campaign: CampaignName = None,
+    on_topic: Annotated[
+        bool, typer.Option("--on-topic", help="Only posts that match the topic of the campaign.")
+    ] = False,
+    author: Annotated[str | None, typer.Option(help="Only posts of this username or id.")] = None,
+    since: Annotated[str | None, typer.Option(help="Only posts from this date or time (UTC) on: 2026-01-31.")] = None,
+    until: Annotated[str | None, typer.Option(help="Only posts before this date or time (UTC).")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of posts.")] = 20,
+    after: Annotated[str | None, typer.Option(help="Continue after this post, as the page before names it.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per post and nothing else.")] = False,
+) -> None:
+    """Search the stored posts by their words.
+
+    It shows posts that have all the words, newest first. The first search of a large database makes an index in it.
+    """
+    from socialcrawl.cli.commands.search import search_posts  # noqa: PLC0415
+    from socialcrawl.cli.databases import choose_database, split_words  # noqa: PLC0415
+    from socialcrawl.render.console import make_console  # noqa: PLC0415
+
+    given, query = split_words(words, "a query")
+    where, name, _ = choose_database(given, database, campaign)
+    options = {
+        "on_topic": on_topic, "author": author, "since": since, "until": until, "limit": limit, "after": after,
+        "campaign": name,
+    }  # fmt: skip
+    raise typer.Exit(search_posts(where, query, options, make_console(), as_json=as_json))
 
 
 def explore(

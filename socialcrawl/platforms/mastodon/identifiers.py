@@ -18,7 +18,7 @@ def find_account_page(name: str | None, account_id: str | None) -> str | None:
 
 def find_post_page(key: str) -> str | None:
     """Return where the server of its author shows a post: its id is an address."""
-    return key if key.lower().startswith(("https://", "http://")) else None
+    return key.removesuffix("/activity") if key.lower().startswith(("https://", "http://")) else None
 
 
 def find_owners(key: str) -> set[str] | None:

@@ -37,6 +37,8 @@ DOING = {"wal_checkpoint", "optimize", "incremental_vacuum", "shrink_memory"}
 QUERY = re.compile(r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(\w+)", re.DOTALL)
 STREAMED, WHOLE = {"select", "with", "values", "table"}, {"explain", "show"}
 
+OWN = ("alembic", "search_")  # how names of tables begin that are of no use to people
+
 NO_QUERY = "This is not a query, and a query only reads: write a SELECT."
 
 Parameters = Sequence[Any] | Mapping[str, Any]
@@ -260,7 +262,7 @@ def _describe_columns(tables: dict[str, list[str]]) -> str:
 def _describe_tables(message: str, names: list[str]) -> str:
     if any(view.name in message and view.name not in names for view in VIEWS):
         return "The database is of an older socialcrawl: `socialcrawl report` upgrades it; then run the query again."
-    return f"Tables are: {', '.join(name for name in names if not name.startswith('alembic'))}."
+    return f"Tables are: {', '.join(name for name in names if not name.startswith(OWN))}."
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Erasing for good: while no campaign runs, in one transaction, and without leftovers in the file of the database."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -13,6 +13,7 @@ from socialcrawl.storage.database.lease import Lease
 from socialcrawl.storage.database.trouble import convert_error
 from socialcrawl.storage.erasure.dry_run import begin_dry_run
 from socialcrawl.storage.erasure.forgetting import ErasureReport
+from socialcrawl.storage.post_search.index import list_tables
 from socialcrawl.storage.schema.tables import campaign
 from socialcrawl.storage.schema.tables import metadata as tables
 
@@ -87,18 +88,19 @@ def _sweep(connection: Connection) -> None:
             raise StoreError(f"All of it was forgotten, but {find_address(connection)} {LEFTOVERS}")
         return
     with connection.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as alone:
-        for table in tables.sorted_tables:
+        names = [*(table.name for table in tables.sorted_tables), *list_tables(alone)]
+        for name in names:
             # What the planner knows of a column are its commonest values, by themselves: ids, names, texts.
-            alone.exec_driver_sql(f"vacuum (full, analyze) {table.name}")
-        _clear_planner(alone)
+            alone.exec_driver_sql(f"vacuum (full, analyze) {name}")
+        _clear_planner(alone, names)
 
 
-def _clear_planner(alone: Connection) -> None:
+def _clear_planner(alone: Connection, names: Sequence[str]) -> None:
     """Take away what the planner remembers of tables that are empty now, and its older copies of all it remembers."""
     if (alone.dialect.server_version_info or ()) >= CLEARING:
-        for table in tables.sorted_tables:  # of an empty table nothing is sampled, so the old samples would stay
-            if alone.exec_driver_sql(f"select 1 from {table.name} limit 1").first() is None:  # noqa: S608 (our own name)
-                alone.exec_driver_sql(CLEAR, {"name": table.name})
+        for name in names:  # of an empty table nothing is sampled, so the old samples would stay
+            if alone.exec_driver_sql(f"select 1 from {name} limit 1").first() is None:  # noqa: S608 (our own name)
+                alone.exec_driver_sql(CLEAR, {"name": name})
     alone.exec_driver_sql("vacuum full pg_statistic")  # where the role may not, the server warns and leaves it
 
 

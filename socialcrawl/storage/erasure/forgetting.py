@@ -13,6 +13,7 @@ from socialcrawl.storage.erasure.dry_run import is_dry_run
 from socialcrawl.storage.erasure.orders import WHY, ErasureOrder
 from socialcrawl.storage.erasure.stored_rows import StoredTable, read_stored
 from socialcrawl.storage.erasure.targets import ErasureTargets
+from socialcrawl.storage.post_search import index
 from socialcrawl.storage.schema.tables import account, post, request
 from socialcrawl.storage.versions import RUNNING, begin_epochs
 
@@ -168,6 +169,8 @@ def _erase_rows(
     changed = made.changed | read.reopened | cleared
     counts["epoch"] = len(changed) if is_dry_run(connection) else begin_epochs(connection, changed, why, now)
     targets.drop_key_tables(connection)
+    if not is_dry_run(connection):
+        index.erase_removed(connection)
     return counts
 
 

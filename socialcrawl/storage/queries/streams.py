@@ -1,6 +1,6 @@
 """Rows of a query in SQL, streamed: memory does not grow with the answer."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, text
@@ -10,7 +10,7 @@ from socialcrawl.storage.queries.row_values import join_transaction
 
 def stream_rows(
     connection: Connection, sql: str, parameters: Mapping[str, Any], size: int
-) -> Iterator[Sequence[Sequence[Any]]]:
+) -> Generator[Sequence[Sequence[Any]], None, None]:
     """Yield the rows of a query, at most `size` at a time.
 
     Args:
@@ -19,6 +19,7 @@ def stream_rows(
         parameters: their values.
         size: at least 1.
     """
-    with join_transaction(connection):
-        rows = connection.execute(text(sql).execution_options(yield_per=size), parameters)
+    query = text(sql).execution_options(yield_per=size)
+    # Closed here, and not whenever it is collected, if the rows are not read to their end.
+    with join_transaction(connection), connection.execute(query, parameters) as rows:
         yield from rows.partitions(size)  # without a number, rows come one at a time
