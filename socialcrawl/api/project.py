@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from socialcrawl.api.argument_checks import TEXT, ArgumentRule, check_arguments
-from socialcrawl.api.dataset import Dataset, open_dataset
+from socialcrawl.api.dataset import Dataset
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.facts import DEFAULT
 from socialcrawl.daemon.campaign_state import BROKEN, DONE, DOWN, STALLED, STOPPED
@@ -151,14 +151,7 @@ class Project:
 
     def list_campaigns(self) -> list[CampaignStatus]:
         """Return how all campaigns stand, those without a database too, by name."""
-        now = SystemClock().now()
-        known = self._readings.read_all(now)
-        found = [
-            _make_status(row, reading, known.settings.get(row.file), now)
-            for reading in known.readings
-            for row in reading.rows
-        ]
-        return sorted(found, key=lambda one: (one.name, one.database, one.file or ""))
+        return [status for status, _ in self._list()]
 
     @check_arguments(campaign=TEXT)
     def find(self, campaign: str) -> CampaignStatus:
@@ -167,15 +160,7 @@ class Project:
         Raises:
             SettingsError: there is none, or several have this name.
         """
-        known = self.list_campaigns()
-        found = [one for one in known if campaign in (one.key, one.name)]
-        if not found:
-            names = ", ".join(dict.fromkeys(one.name for one in known)) or "none"
-            raise SettingsError(f"There is no campaign {campaign!r} here; there are: {names}.")
-        if len(found) > 1:
-            keys = ", ".join(f"{one.key} ({one.database})" for one in found)
-            raise SettingsError(f"Several campaigns are called {campaign!r}: name one by its key: {keys}.")
-        return found[0]
+        return self._find(campaign)[0]
 
     @check_arguments(campaign=TEXT)
     def open(self, campaign: str) -> Dataset:
@@ -185,10 +170,10 @@ class Project:
             SettingsError: there is no such campaign.
             StoreError: it has not begun, or its database cannot be read.
         """
-        status = self.find(campaign)
-        if is_missing(place := parse_address(status.database)):
-            raise StoreError(f"The campaign {status.name!r} has not begun: there is no database {place} yet.")
-        return open_dataset(status.database)
+        status, where = self._find(campaign)
+        if is_missing(where):
+            raise StoreError(f"The campaign {status.name!r} has not begun: there is no database {where} yet.")
+        return Dataset(where)
 
     @check_arguments(campaign=TEXT)
     def pause(self, campaign: str) -> bool:
@@ -213,8 +198,7 @@ class Project:
         return self._set_paused(campaign, again=True)
 
     def _set_paused(self, campaign: str, *, again: bool) -> bool:
-        status = self.find(campaign)
-        where = parse_address(status.database)
+        status, where = self._find(campaign)
         if status.state == OUTDATED:
             raise OutdatedError(status.why)
         with open_upgraded(where) as connection:
@@ -226,6 +210,33 @@ class Project:
                 done = daemons.pause_campaigns(connection, [status.name], SystemClock().now())
         self._readings.forget(where)
         return status.name in done
+
+    def _list(self) -> list[tuple[CampaignStatus, DatabaseAddress]]:
+        """Return how all campaigns stand, by name, with their databases, whose addresses may hold passwords."""
+        now = SystemClock().now()
+        known = self._readings.read_all(now)
+        found = [
+            (_make_status(row, reading, known.settings.get(row.file), now), row.where)
+            for reading in known.readings
+            for row in reading.rows
+        ]
+        return sorted(found, key=lambda pair: (pair[0].name, pair[0].database, pair[0].file or ""))
+
+    def _find(self, campaign: str) -> tuple[CampaignStatus, DatabaseAddress]:
+        """Return how one campaign stands, and its database.
+
+        Raises:
+            SettingsError: there is none, or several have this name.
+        """
+        known = self._list()
+        found = [pair for pair in known if campaign in (pair[0].key, pair[0].name)]
+        if not found:
+            names = ", ".join(dict.fromkeys(status.name for status, _ in known)) or "none"
+            raise SettingsError(f"There is no campaign {campaign!r} here; there are: {names}.")
+        if len(found) > 1:
+            keys = ", ".join(f"{status.key} ({status.database})" for status, _ in found)
+            raise SettingsError(f"Several campaigns are called {campaign!r}: name one by its key: {keys}.")
+        return found[0]
 
 
 def _check_place(place: str) -> None:

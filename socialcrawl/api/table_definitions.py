@@ -120,9 +120,9 @@ LEDGER = TableDefinition(
         "dollars": ("float", "their price by the price table; what is not settled counts at its highest"),
         "last_at": ("time", "when the last one was sent"),
     },
-    """select endpoint, count(*), coalesce(sum(posts), 0),
+    """select endpoint, count(*), cast(coalesce(sum(posts), 0) as bigint),
   count(case when kind is null or kind not in ('ok', 'missing') then 1 end),
-  coalesce(sum(coalesce(cost, most)), 0) / 100000.0, max(sent_at)
+  cast(coalesce(sum(coalesce(cost, most)), 0) as double precision) / 100000.0, max(sent_at)
 from request where campaign = :number and coalesce(kind, '') <> 'held' group by endpoint order by 5 desc, 2 desc, 1""",
 )
 CHANGES = TableDefinition(

@@ -6,10 +6,13 @@ from datetime import UTC, datetime
 import pytest
 from api_campaigns import run_example
 from stores import opened
+from tiny_town import Clock, Wire, close, parts_of, stored
 
 import socialcrawl as sc
+from socialcrawl.engine.loop import run
 from socialcrawl.storage import daemons
 from socialcrawl.storage.daemons import CampaignHeartbeat
+from socialcrawl.storage.database.address import PostgresAddress
 
 
 @pytest.fixture(scope="module")
@@ -113,3 +116,23 @@ def test_changes_have_old_and_new_values(folder, made):
         (change,) = data.changes()
     assert (change["what"], change["changed"]) == ("settings", ["crawl.steps"])
     assert (change["before"], change["after"]) == (["30"], ["31"])
+
+
+def test_what_pages_ask_is_understood_by_each_kind_of_database(place):
+    """A tiny town is crawled into it; SQLite's answers are checked above."""
+    store = stored(place)
+    run(parts_of(store, Wire(Clock())))
+    close(store)
+    where = place.url if isinstance(place, PostgresAddress) else place
+    (one,) = sc.open_project(where).list_campaigns()
+    with sc.open(where) as data:
+        assert one.steps == 14
+        assert one.requests == sum(row["requests"] for row in data.ledger())
+        assert one.posts_on_topic == len(posts := [row["id"] for row in data.posts(on_topic=True)])
+        assert [row["id"] for row in data.posts(on_topic=True, after=posts[2], limit=3)] == posts[3:6]
+        assert [row["id"] for row in data.posts(on_topic=True, after=posts[2], newest_first=True)] == posts[1::-1]
+        assert [row["place"] for row in data.accounts(2, after=1)] == [2, 3]
+        assert [*data.changes()] == []
+        assert one.curve[-1] == pytest.approx([*data.score_curve()][-1]["relevance"])
+    project = sc.open_project(where)
+    assert [project.pause("tiny"), project.find("tiny").state] == [True, "paused"]

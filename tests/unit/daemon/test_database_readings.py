@@ -107,7 +107,7 @@ def test_a_database_of_an_older_version_is_told_and_left_as_it_is(read, folder):
     assert (folder / "example.db").read_bytes() == before
 
 
-def test_databases_with_running_campaigns_share_the_time_for_reading(read, monkeypatch):
+def test_databases_with_running_campaigns_share_the_time_for_reading(read):
     first = read(0.0)
     rest = DatabaseReadings([])
     running = first._replace(rows=[row._replace(held=row.held.__class__("a", None, state="running"))
