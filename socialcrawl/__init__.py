@@ -9,13 +9,16 @@ from typing import Any
 
 __version__ = "0.1.0"
 __all__ = [
-    "Campaign", "CampaignEnding", "CampaignPage", "Dataset", "Estimator", "Graph", "Network", "PluginError",
-    "PostsFileError", "RunProgress", "SettingsError", "SimulationResult", "SocialcrawlError", "SourceError",
-    "StoreError", "Table", "TableColumn", "TextReport", "open", "simulate",
+    "Campaign", "CampaignEnding", "CampaignFile", "CampaignPage", "ConflictError", "Dataset", "Estimator", "Graph",
+    "MatchPreview", "Network", "PluginError", "PostsFileError", "RunProgress", "SettingsError", "SimulationResult",
+    "SocialcrawlError", "SourceError", "StoreError", "Table", "TableColumn", "TextReport", "describe_settings", "open",
+    "simulate",
 ]  # fmt: skip
 
 _HOMES = {
     "open": ("api.dataset", "open_dataset"),
+    "CampaignFile": ("api.campaign_file", "CampaignFile"),
+    "describe_settings": ("api.campaign_file", "describe_settings"),
     "Campaign": ("api.campaign_runs", "Campaign"),
     "CampaignEnding": ("api.campaign_runs", "CampaignEnding"),
     "RunProgress": ("api.campaign_runs", "RunProgress"),
@@ -26,14 +29,18 @@ _HOMES = {
     "Graph": ("api.laboratory", "Graph"),
     "SimulationResult": ("api.laboratory", "SimulationResult"),
     "simulate": ("api.laboratory", "simulate"),
+    "MatchPreview": ("api.match_preview", "MatchPreview"),
     "Network": ("api.network", "Network"),
     "Table": ("api.data_tables", "Table"),
     "TableColumn": ("api.data_tables", "TableColumn"),
     **{
         name: ("errors", name)
-        for name in ("PluginError", "PostsFileError", "SettingsError", "SocialcrawlError", "SourceError", "StoreError")
+        for name in (
+            "ConflictError", "PluginError", "PostsFileError", "SettingsError", "SocialcrawlError", "SourceError",
+            "StoreError",
+        )
     },
-}
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple, Self
 
 import orjson
 
-from socialcrawl.api.argument_checks import PATH, SWITCH, TEXT, ArgumentRule, check_arguments, make_whole_rule
+from socialcrawl.api.argument_checks import KEYWORDS, PATH, SWITCH, TEXT, ArgumentRule, check_arguments, make_whole_rule
 from socialcrawl.api.data_tables import Table, make_columns, make_query_table
+from socialcrawl.api.match_preview import MatchPreview, preview_matches
 from socialcrawl.api.network import Network
 from socialcrawl.api.text_report import CampaignPage, TextReport
 from socialcrawl.crawls.base import ReportRequest
@@ -308,6 +309,55 @@ class Dataset:
         """
         number, name = find_campaign(self._session.connection, campaign)
         return Network(self._session, number, name, on_topic=on_topic)
+
+    @check_arguments(
+        keywords=KEYWORDS,
+        patterns=KEYWORDS,
+        languages=KEYWORDS,
+        limit=make_whole_rule(0),
+        newest=make_whole_rule(1),
+        timeout=TEXT,
+        campaign=TEXT,
+    )
+    def preview_matches(
+        self,
+        keywords: Sequence[str] = (),
+        *,
+        patterns: Sequence[str] = (),
+        languages: Sequence[str] = (),
+        limit: int = 50,
+        newest: int = 10_000,
+        timeout: str = "5s",
+        campaign: str | None = None,
+    ) -> MatchPreview:
+        """Return which of the posts that were stored last match a topic, before you change a campaign to it.
+
+        They are counted as a campaign counts them. The posts are those of all campaigns of the database on the
+        platform of one.
+
+        Args:
+            keywords: as under [topic] of a campaign file.
+            patterns: regular expressions, likewise; they are counted in a process of their own.
+            languages: only posts in these languages match; none: all.
+            limit: the number of matching posts to return, and of others.
+            newest: the number of posts to look at.
+            timeout: the longest time to count, as "5s".
+            campaign: whose platform counts.
+
+        Raises:
+            SettingsError: the topic is unusable, or counting takes too long.
+            StoreError: there is no such campaign.
+
+        Example:
+            >>> preview = data.preview_matches(["mirror", "bread"], limit=1)
+            >>> preview.matching, preview.examined
+            (2, 7)
+        """
+        _, name = find_campaign(self._session.connection, campaign)
+        with self._session.open_reader() as connection:
+            return preview_matches(
+                connection, name, (keywords, patterns, languages), (limit, newest, parse_seconds(timeout))
+            )
 
     @check_arguments(query=TEXT, params=PARAMETERS, timeout=TEXT)
     def sql(

@@ -35,11 +35,11 @@ from socialcrawl.engine.model import LARGEST
 from socialcrawl.errors import SettingsError
 from socialcrawl.formats.documents import (
     compute_checksum,
+    decode_text,
     explain_toml_error,
     explain_unreadable,
     parse_toml,
     read_bytes,
-    read_text,
 )
 from socialcrawl.platforms import facts as platform_facts
 from socialcrawl.storage.database.address import DatabaseAddress, PostgresAddress, parse_address
@@ -77,6 +77,7 @@ def _check_kind(name: str) -> str:
         raise ValueError(str(error)) from error
 
 
+NAME_ONE = "name a campaign file (`socialcrawl init` writes one)"
 FORMER: dict[str, object] = {"estimator": HYBRID, "shadows": []}
 """Defaults of keys under [crawl] that were others once, and that campaigns of every kind have stored."""
 
@@ -265,24 +266,35 @@ def read(path: Path) -> Settings:
     Raises:
         SettingsError: the file is missing, is not TOML, or a key is unknown or out of range.
     """
-    text, given = read_campaign_text(path)
+    text, given = decode_campaign(read_campaign_bytes(path), path)
     return place_settings(check_settings(given, str(path), text), path)
 
 
-def read_campaign_text(path: Path) -> tuple[str, dict[str, Any]]:
-    r"""Return the text of the campaign file `path`, each end of a line as \n, and what it says, unchecked.
+def read_campaign_bytes(path: Path) -> bytes:
+    """Return what is in the campaign file `path`.
 
     Raises:
-        SettingsError: the file is missing or is not TOML.
+        SettingsError: the file is missing or cannot be read.
     """
     if (wrong := describe_wrong_campaign(path)) is not None:
         raise SettingsError(wrong)
     try:
-        text = read_text(path, "utf-8-sig", MAX_TOML)
+        return read_bytes(path, MAX_TOML)
+    except OSError as error:
+        raise SettingsError(f"{explain_unreadable(path, error)}: {NAME_ONE}.") from error
+
+
+def decode_campaign(data: bytes, path: Path) -> tuple[str, dict[str, Any]]:
+    r"""Return the text of the campaign file `path`, each end of a line as \n, and what it says, unchecked.
+
+    Raises:
+        SettingsError: it is not TOML.
+    """
+    try:
+        text = decode_text(data, "utf-8-sig")
         return text, parse_toml(text)
-    except (OSError, UnicodeDecodeError) as error:
-        why = explain_unreadable(path, error)
-        raise SettingsError(f"{why}: name a campaign file (`socialcrawl init` writes one).") from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{explain_unreadable(path, error)}: {NAME_ONE}.") from error
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path} is not valid TOML: {explain_toml_error(error, path)}.") from error
 

@@ -90,6 +90,7 @@ HOMES = {
     ),
     "pydantic_core": ("campaign/settings.py",),
     "tenacity": ("ratelimit/retry.py",),
+    "tomlkit": ("formats/toml_edits.py",),
     "filelock": ("system/locks.py",),
     "platformdirs": ("campaign/token_locks.py",),
     "cronsim": ("campaign/schedule.py",),
