@@ -15,6 +15,7 @@ from socialcrawl.campaign.keywords import check_keywords
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.platforms.registry import find_platform
+from socialcrawl.text.wording import pluralize
 
 COMMAND = (sys.executable, "-m", "socialcrawl.campaign.match_counting")
 
@@ -72,7 +73,7 @@ def _count_in_child(
 
 
 def _explain_timeout(posts: int, seconds: float) -> str:
-    return f"Counting {posts:,} posts takes longer than {seconds:g} s: look at fewer, or give more time."
+    return f"Counting {pluralize(posts, 'post')} takes longer than {seconds:g} s: look at fewer, or give more time."
 
 
 def main() -> None:
