@@ -83,7 +83,7 @@ class CampaignFile:
         ...     file.set("crawl", "steps", -1)
         ... except sc.SettingsError as error:
         ...     print(error)
-        edited.toml, line 13: [crawl] steps = -1: write a number, 1 or more.
+        edited.toml, line 14: [crawl] steps = -1: write a number, 1 or more.
         >>> file.check()
         []
         >>> before = file.digest

@@ -353,11 +353,8 @@ class Dataset:
             >>> preview.matching, preview.examined
             (2, 7)
         """
-        _, name = find_campaign(self._session.connection, campaign)
-        with self._session.open_reader() as connection:
-            return preview_matches(
-                connection, name, (keywords, patterns, languages), (limit, newest, parse_seconds(timeout))
-            )
+        words, bounds = (keywords, patterns, languages), (limit, newest, parse_seconds(timeout))
+        return preview_matches(self._session, campaign, words, bounds)
 
     @check_arguments(query=TEXT, params=PARAMETERS, timeout=TEXT)
     def sql(

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection
-
 from socialcrawl.campaign.match_counting import count_matches
 from socialcrawl.storage.queries.newest_posts import read_newest_posts
+from socialcrawl.storage.queries.read_session import ReadSession
 from socialcrawl.storage.queries.summary import find_campaign, read_first_settings
 
 
@@ -39,16 +38,16 @@ class MatchPreview:
 
 
 def preview_matches(
-    connection: Connection,
-    campaign: str,
+    session: ReadSession,
+    campaign: str | None,
     words: tuple[Sequence[str], Sequence[str], Sequence[str]],
     bounds: tuple[int, int, float],
 ) -> MatchPreview:
     """Return which posts match keywords, regular expressions and languages.
 
     Args:
-        connection: the database.
-        campaign: whose platform counts.
+        session: the database.
+        campaign: whose platform counts; None: the newest.
         words: the keywords, regular expressions and languages.
         bounds: posts to return of each sort, posts to look at, seconds to count.
 
@@ -57,9 +56,10 @@ def preview_matches(
         StoreError: there is no such campaign.
     """
     limit, newest, seconds = bounds
-    platform, _ = read_first_settings(connection, find_campaign(connection, campaign)[0])
-    with connection.begin():
-        rows = read_newest_posts(connection, platform, newest)
+    with session.open_reader() as connection:
+        platform, _ = read_first_settings(connection, find_campaign(connection, campaign)[0])
+        with connection.begin():
+            rows = read_newest_posts(connection, platform, newest)
     counts = count_matches(platform, words, [row[2:] for row in rows], seconds, time.monotonic)
     posts = [
         {"id": row[0], "author": row[1], "created_at": row[4], "text": row[2], "occurrences": count}

@@ -52,7 +52,8 @@ def count_matches(
 
 
 def _make_topic(platform: str, words: Sequence[Sequence[str]]) -> Topic:
-    return Topic(*words, entities=find_platform(platform).entities)
+    keywords, patterns, languages = words
+    return Topic(keywords, patterns, languages, entities=find_platform(platform).entities)
 
 
 def _count_in_child(

@@ -7,7 +7,7 @@ what it should: that key has the new value, and all others have theirs.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from difflib import SequenceMatcher
@@ -85,7 +85,7 @@ def _freeze(value: Any) -> Any:
     return [_freeze(one) for one in value] if isinstance(value, list) else (type(value), value)
 
 
-def _list_ways(text: str, section: str, key: str, value: Any) -> Iterator[Any]:
+def _list_ways(text: str, section: str, key: str, value: Any) -> Iterator[Callable[[], str]]:
     """Yield functions that make the changed text, the most readable way first."""
     given = parse_toml(text)
     old = (given.get(section, {}) if section else given).get(key)
@@ -101,7 +101,7 @@ def _list_ways(text: str, section: str, key: str, value: Any) -> Iterator[Any]:
         yield from _list_insertions(_remove(text, section, key), section, key, value)
 
 
-def _list_insertions(text: str, section: str, key: str, value: Any) -> Iterator[Any]:
+def _list_insertions(text: str, section: str, key: str, value: Any) -> Iterator[Callable[[], str]]:
     """Yield functions that write a key that is not there yet, each in another place."""
     lines: list[str] = LINE.findall(text)
     if lines and not lines[-1].endswith("\n"):
@@ -183,4 +183,5 @@ def _make_item(value: Any) -> Item:
         for one in value:
             array.append(_make_item(one))
         return array
-    return tomlkit.item(value)
+    made: Item = tomlkit.item(value)
+    return made

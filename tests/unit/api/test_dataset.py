@@ -10,10 +10,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from api_campaigns import run_example
-from x_crawls import TOPIC
+from api_campaigns import run_example, sections_of
+from postgres import a_server_database
+from x_crawls import TOPIC, posts
 
 import socialcrawl as sc
+from socialcrawl.mock.server import serve_in_thread
 
 
 @pytest.fixture(scope="module")
@@ -369,6 +371,22 @@ def test_a_preview_looks_at_the_posts_that_were_stored_last(data, path):
     assert [one["id"] for one in preview.others] == [key for key in newest if key not in on_topic]
     few = data.preview_matches([TOPIC], newest=40, limit=1)
     assert (few.matching, few.matches, few.others) == (preview.matching, preview.matches[:1], preview.others[:1])
+
+
+def test_a_preview_of_a_database_on_a_server_is_counted_alike():
+    with a_server_database() as place, serve_in_thread(posts(), limit=100_000) as mock:
+        campaign = sc.Campaign(name="example", **sections_of(mock.url, place.url))
+        campaign.run(steps=5)
+        with campaign.open() as data:
+            preview = data.preview_matches([TOPIC], limit=10**6)
+            frame = data.posts(on_topic=True).to_pandas()
+            fetched = data.posts().to_pandas().set_index("id")["fetched_at"]
+            few = data.preview_matches([TOPIC], newest=30, limit=10**6)
+    matches = [(one["id"], one["occurrences"]) for one in preview.matches]
+    assert sorted(matches) == sorted(zip(frame["id"], frame["occurrences"], strict=True))
+    seen = [one["id"] for one in (*few.matches, *few.others)]
+    assert len(set(seen)) == few.examined == 30
+    assert fetched[seen].min() >= fetched.nlargest(30).min()
 
 
 def test_a_preview_counts_regular_expressions_and_languages(data):

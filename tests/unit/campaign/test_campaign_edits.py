@@ -13,6 +13,7 @@ import socialcrawl as sc
 from socialcrawl.campaign import campaign_edits
 from socialcrawl.campaign.settings import read
 from socialcrawl.campaign.template_file import write_campaign_file
+from socialcrawl.daemon.campaign_folder import CampaignFolder
 from socialcrawl.system.locks import Lock
 
 FROZEN = sorted((Path(__file__).parents[2] / "compatibility/frozen").glob("*/*.toml"))
@@ -275,6 +276,16 @@ def test_a_new_file_is_the_template_with_the_values(kind, platform, tmp_path):
     comments = [line for line in plain.read_text("utf-8").splitlines() if line.lstrip().startswith("#")]
     assert [line for line in comments if line not in file.text.splitlines()] == []
     assert read(file.path).kind == kind
+
+
+def test_a_daemon_takes_a_saved_file_for_a_changed_one(file):
+    folder = CampaignFolder(file.parent)
+    assert [one.settings.budget.max_money for one in folder.find_changes()] == [5.0]
+    edited = sc.CampaignFile.load(file)
+    edited.set("budget", "max_money", 6.0)  # as long as before
+    edited.save()
+    seen = folder.find_changes() + folder.find_changes()
+    assert [one.settings.budget.max_money for one in seen] == [6.0]
 
 
 def test_a_new_file_never_overwrites_and_is_not_written_with_wrong_values(file, tmp_path):
