@@ -13,6 +13,7 @@ from typing import Any
 from socialcrawl.campaign.settings import check_settings, decode_campaign, read_campaign_bytes
 from socialcrawl.errors import ConflictError, HeldError, SettingsError, StoreError
 from socialcrawl.formats.documents import DEEPEST, decode_text, hide_secret, parse_toml
+from socialcrawl.system.bounds import MAX_TOML
 from socialcrawl.system.files import replace_file
 from socialcrawl.system.locks import Lock
 
@@ -66,6 +67,8 @@ def apply_changes(text: str, changes: Iterable[Change], path: Path) -> str:
             wanted = {**given, section: {**own, key: value}} if section and isinstance(own, dict) else {key: value}
             check_settings({**given, **wanted}, str(path), seen)  # which may say what is wrong
             raise SettingsError(f"{path}: {key!r} cannot be changed where it stands: edit the file by hand.") from error
+    if len(text.encode()) > MAX_TOML:
+        raise SettingsError(f"{path} would be larger than {MAX_TOML / 1e6:g} MB: put seeds into a file of their own.")
     check_settings(_parse(text), str(path), seen)
     return text
 

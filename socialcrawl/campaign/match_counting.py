@@ -4,9 +4,11 @@ Regular expressions can take longer for one text than anybody waits, and nothing
 process of their own, which is killed when the time is over.
 """
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -17,7 +19,8 @@ from socialcrawl.graph.relevance import Topic
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.text.wording import pluralize
 
-COMMAND = (sys.executable, "-m", "socialcrawl.campaign.match_counting")
+COMMAND = (sys.executable, "-P", "-m", "socialcrawl.campaign.match_counting")
+ROOT = str(Path(__file__).parents[2])  # from where this process has the package
 
 
 def count_matches(
@@ -59,10 +62,14 @@ def _make_topic(platform: str, words: Sequence[Sequence[str]]) -> Topic:
 def _count_in_child(
     platform: str, words: Sequence[Sequence[str]], posts: Sequence[Sequence[Any]], seconds: float
 ) -> list[int]:
-    given = orjson.dumps([platform, [[*one] for one in words], [[*one] for one in posts]])
+    try:
+        given = orjson.dumps([platform, [[*one] for one in words], [[*one] for one in posts]])
+    except TypeError as error:  # half a character
+        raise SettingsError("A keyword or regular expression is not valid text: type it again.") from error
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [ROOT, os.environ.get("PYTHONPATH")]))}
     try:
         done = subprocess.run(  # noqa: S603 - our own program
-            COMMAND, input=given, capture_output=True, timeout=seconds, check=True
+            COMMAND, input=given, capture_output=True, timeout=seconds, check=True, env=env
         )
     except subprocess.TimeoutExpired:
         raise SettingsError(

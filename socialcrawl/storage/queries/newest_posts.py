@@ -21,8 +21,8 @@ def read_newest_posts(connection: Connection, platform: str, most: int) -> Seque
         order: Any = [literal_column("post.rowid").desc()]  # rows are numbered as they are stored
     else:
         order = [post.c.fetched_at.desc(), post.c.id.desc()]
-    newest = select(post.c.id).order_by(*order).limit(most).subquery()
     author = func.coalesce(account.c.username, account.c.platform_id)
-    query = select(post.c.id, author, *select_hit_columns(connection, platform))
-    query = query.join_from(newest, post, post.c.id == newest.c.id).join(account, account.c.node == post.c.author)
-    return connection.execute(query.where(account.c.platform == platform).order_by(*order)).all()
+    query = select(account.c.platform, post.c.id, author, *select_hit_columns(connection, platform))
+    # An outer join, as SQLite would begin with the accounts of the platform otherwise, and read all posts.
+    newest = query.outerjoin_from(post, account, account.c.node == post.c.author).order_by(*order).limit(most)
+    return [row[1:] for row in connection.execute(newest) if row[0] == platform]

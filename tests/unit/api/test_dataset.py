@@ -401,7 +401,8 @@ def test_a_preview_counts_regular_expressions_and_languages(data):
     [
         ({}, "no keywords"), ({"patterns": ["("]}, "is not valid"), ({"patterns": ["a*"]}, "matches the empty text"),
         ({"keywords": ["a OR b"]}, "would be searched as one phrase"), ({"keywords": "sky"}, "give a list of texts"),
-        ({"keywords": ["a"], "newest": 0}, "1 or more"), ({"keywords": ["a"], "timeout": "soon"}, "soon"),
+        ({"keywords": ["a"], "newest": 0}, "1 or more"),
+        ({"patterns": ["\ud800"]}, "is not valid text"), ({"keywords": ["a"], "timeout": "soon"}, "soon"),
     ],
 )  # fmt: skip
 def test_a_preview_of_an_unusable_topic_is_refused(data, given, said):

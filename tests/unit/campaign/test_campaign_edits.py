@@ -87,6 +87,13 @@ def test_a_list_that_holds_itself_is_refused(file):
         sc.CampaignFile.load(file).set("topic", "keywords", endless)
 
 
+def test_a_file_does_not_become_larger_than_one_that_is_read(file):
+    edited = sc.CampaignFile.load(file)
+    with pytest.raises(sc.SettingsError, match="would be larger than 1 MB"):
+        edited.set("topic", "keywords", ["x" * 1_000_000])
+    assert edited.text == TEXT
+
+
 def test_texts_that_look_like_toml_stay_texts(file):
     words = ['"]\n[budget]\nmax_money = 1', "# no comment", "'''", "\\u0041", "a\tb"]
     edited = sc.CampaignFile.load(file)
