@@ -208,6 +208,27 @@ def test_of_several_processes_that_save_at_once_exactly_one_does(file):
     assert [path.name for path in file.parent.iterdir()] == ["a.toml"]
 
 
+COUNTER = """
+import sys, socialcrawl as sc
+for _ in range(10):
+    while True:
+        file = sc.CampaignFile.load(sys.argv[1])
+        file.set("budget", "max_money", file.values["budget"]["max_money"] + 1)
+        try:
+            file.save()
+            break
+        except sc.ConflictError:
+            pass
+"""
+
+
+def test_no_edit_is_lost_where_several_processes_load_edit_and_save_again_and_again(file):
+    counters = [subprocess.Popen([sys.executable, "-c", COUNTER, file]) for _ in range(3)]
+    assert [counter.wait(timeout=300) for counter in counters] == [0, 0, 0]
+    assert file.read_text("utf-8") == TEXT.replace("5.0 ", "35.0 ")
+    assert [path.name for path in file.parent.iterdir()] == ["a.toml"]
+
+
 def test_a_file_that_another_program_is_saving_is_a_conflict(file):
     edited = sc.CampaignFile.load(file)
     edited.set("budget", "max_money", 20)

@@ -5,6 +5,7 @@ import tomllib
 from collections import Counter
 
 import pytest
+from example_counts import many
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -57,7 +58,7 @@ def find_lines_lost(before, after):
     return list((Counter(before) - Counter(after)).elements())
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=many(160), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(place=st.sampled_from(KEYS), value=VALUES, end=st.sampled_from(sorted(ENDS)))
 def test_any_key_of_a_campaign_file_takes_any_value_and_every_other_character_stays(place, value, end):
     name, section, key = place
@@ -78,7 +79,7 @@ def test_any_key_of_a_campaign_file_takes_any_value_and_every_other_character_st
     assert end != "windows" or "\n" not in made.replace("\r\n", "")
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=many(60), deadline=None)
 @given(place=st.sampled_from(KEYS))
 def test_a_key_is_removed_with_its_line_only(place):
     name, section, key = place
@@ -97,7 +98,7 @@ def test_a_key_is_removed_with_its_line_only(place):
 LIST = 'names = [  # who\n  "ann",  # the first\n  "ben",\n  # below\n  "cleo",  # the last\n]  # end\nq = 1  # other\n'
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=many(120), deadline=None)
 @given(value=st.lists(st.sampled_from(["ann", "ben", "cleo", "dora", "#", "]"]), max_size=6))
 def test_a_list_over_several_lines_takes_any_values(value):
     made = change_key(LIST, "", "names", value)
