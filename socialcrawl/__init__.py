@@ -9,14 +9,17 @@ from typing import Any
 
 __version__ = "0.1.0"
 __all__ = [
-    "Campaign", "CampaignEnding", "CampaignPage", "CampaignStatus", "Dataset", "Estimator", "Graph", "Network",
-    "PluginError", "PostsFileError", "Project", "RunProgress", "SettingsError", "SimulationResult",
-    "SocialcrawlError", "SourceError", "StoreError", "Table", "TableColumn", "TextReport", "open", "open_project",
+    "Campaign", "CampaignEnding", "CampaignFile", "CampaignPage", "CampaignStatus", "ConflictError", "Dataset",
+    "Estimator", "Graph", "MatchPreview", "Network", "PluginError", "PostsFileError", "Project", "RunProgress",
+    "SettingsError", "SimulationResult", "SocialcrawlError", "SourceError", "StoreError", "Table", "TableColumn",
+    "TextReport", "describe_settings", "open", "open_project",
     "simulate",
 ]  # fmt: skip
 
 _HOMES = {
     "open": ("api.dataset", "open_dataset"),
+    "CampaignFile": ("api.campaign_file", "CampaignFile"),
+    "describe_settings": ("api.campaign_file", "describe_settings"),
     "Campaign": ("api.campaign_runs", "Campaign"),
     "CampaignEnding": ("api.campaign_runs", "CampaignEnding"),
     "RunProgress": ("api.campaign_runs", "RunProgress"),
@@ -27,6 +30,7 @@ _HOMES = {
     "Graph": ("api.laboratory", "Graph"),
     "SimulationResult": ("api.laboratory", "SimulationResult"),
     "simulate": ("api.laboratory", "simulate"),
+    "MatchPreview": ("api.match_preview", "MatchPreview"),
     "Network": ("api.network", "Network"),
     "open_project": ("api.project", "open_project"),
     "Project": ("api.project", "Project"),
@@ -35,9 +39,12 @@ _HOMES = {
     "TableColumn": ("api.data_tables", "TableColumn"),
     **{
         name: ("errors", name)
-        for name in ("PluginError", "PostsFileError", "SettingsError", "SocialcrawlError", "SourceError", "StoreError")
+        for name in (
+            "ConflictError", "PluginError", "PostsFileError", "SettingsError", "SocialcrawlError", "SourceError",
+            "StoreError",
+        )
     },
-}
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

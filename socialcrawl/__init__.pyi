@@ -1,3 +1,5 @@
+from socialcrawl.api.campaign_file import CampaignFile as CampaignFile
+from socialcrawl.api.campaign_file import describe_settings as describe_settings
 from socialcrawl.api.campaign_runs import Campaign as Campaign
 from socialcrawl.api.campaign_runs import CampaignEnding as CampaignEnding
 from socialcrawl.api.campaign_runs import RunProgress as RunProgress
@@ -8,6 +10,7 @@ from socialcrawl.api.dataset import open_dataset as open  # noqa: A004
 from socialcrawl.api.laboratory import Graph as Graph
 from socialcrawl.api.laboratory import SimulationResult as SimulationResult
 from socialcrawl.api.laboratory import simulate as simulate
+from socialcrawl.api.match_preview import MatchPreview as MatchPreview
 from socialcrawl.api.network import Network as Network
 from socialcrawl.api.project import CampaignStatus as CampaignStatus
 from socialcrawl.api.project import Project as Project
@@ -15,6 +18,7 @@ from socialcrawl.api.project import open_project as open_project
 from socialcrawl.api.text_report import CampaignPage as CampaignPage
 from socialcrawl.api.text_report import TextReport as TextReport
 from socialcrawl.crawls.collect.estimators.base import Estimator as Estimator
+from socialcrawl.errors import ConflictError as ConflictError
 from socialcrawl.errors import PluginError as PluginError
 from socialcrawl.errors import PostsFileError as PostsFileError
 from socialcrawl.errors import SettingsError as SettingsError
@@ -24,8 +28,9 @@ from socialcrawl.errors import StoreError as StoreError
 
 __version__: str
 __all__ = [
-    "Campaign", "CampaignEnding", "CampaignPage", "CampaignStatus", "Dataset", "Estimator", "Graph", "Network",
-    "PluginError", "PostsFileError", "Project", "RunProgress", "SettingsError", "SimulationResult",
-    "SocialcrawlError", "SourceError", "StoreError", "Table", "TableColumn", "TextReport", "open", "open_project",
+    "Campaign", "CampaignEnding", "CampaignFile", "CampaignPage", "CampaignStatus", "ConflictError", "Dataset",
+    "Estimator", "Graph", "MatchPreview", "Network", "PluginError", "PostsFileError", "Project", "RunProgress",
+    "SettingsError", "SimulationResult", "SocialcrawlError", "SourceError", "StoreError", "Table", "TableColumn",
+    "TextReport", "describe_settings", "open", "open_project",
     "simulate",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
     SocialcrawlError
       - SettingsError     a campaign file, option or environment variable is not usable
+          - ConflictError a campaign file was changed by somebody else since it was read
       - PostsFileError    a file of posts cannot be read
       - StoreError        the database cannot be used (newer schema, full disk, locked)
           - HeldError     another process runs the campaign or uses the token
@@ -37,6 +38,31 @@ class SettingsError(SocialcrawlError):
         ...     print(error)
         accounts(top=-1): give a whole number, 0 or more (at most 1,000,000,000).
     """
+
+
+class ConflictError(SettingsError):
+    r"""A campaign file is no longer the one that was read; nothing was saved.
+
+    Attributes:
+        difference: the lines that differ, as far as that is known: those that begin with "-" were read, those with "+"
+            are in the file now. A value that may be a secret is left out.
+
+    Example:
+        >>> mine, yours = (sc.CampaignFile.load("edited.toml") for _ in range(2))
+        >>> yours.set("crawl", "steps", 5)  # it was 4
+        >>> yours.save()
+        >>> mine.set("crawl", "steps", 6)
+        >>> try:
+        ...     mine.save()
+        ... except sc.ConflictError as error:
+        ...     print(*error.difference, sep="\n")
+        -steps = 4
+        +steps = 5
+    """
+
+    def __init__(self, message: str, difference: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.difference = difference
 
 
 class PostsFileError(SocialcrawlError):

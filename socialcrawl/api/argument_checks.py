@@ -4,9 +4,11 @@ import inspect
 import operator
 import os
 from collections.abc import Callable, Collection, Mapping
+from datetime import UTC, date, datetime
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
+from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError
 
 Arguments = ParamSpec("Arguments")
@@ -106,3 +108,20 @@ TEXT = ArgumentRule("a text that is not empty", _convert_text)
 PATH = ArgumentRule("a path, as text or pathlib.Path", _convert_path)
 KEYWORDS = ArgumentRule('a list of texts, such as ["telescope"]', _convert_texts)
 FUNCTION = make_type_rule(Callable, "a function")  # type: ignore[arg-type]
+
+
+def _convert_parameters(given: Any) -> Any:
+    if isinstance(given, str | bytes):
+        raise TypeError
+    if isinstance(given, Mapping):
+        return {str(name): _convert_parameter(value) for name, value in given.items()}
+    return [_convert_parameter(value) for value in given]
+
+
+def _convert_parameter(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return format_time((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp())
+    return value.isoformat() if isinstance(value, date) else value
+
+
+PARAMETERS = ArgumentRule("a list of values, or a dict of values by name", _convert_parameters)

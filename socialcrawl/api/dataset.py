@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import date
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -11,8 +11,9 @@ from typing import Any, Self
 
 import orjson
 
-from socialcrawl.api.argument_checks import PATH, SWITCH, TEXT, ArgumentRule, check_arguments, make_whole_rule
+from socialcrawl.api.argument_checks import KEYWORDS, PARAMETERS, PATH, SWITCH, TEXT, check_arguments, make_whole_rule
 from socialcrawl.api.data_tables import Reader, Table, make_columns, make_query_table
+from socialcrawl.api.match_preview import MatchPreview, preview_matches
 from socialcrawl.api.network import Network
 from socialcrawl.api.page_addresses import find_account, find_account_page, finish_post
 from socialcrawl.api.post_search import INSTANT, make_filter, read_found
@@ -21,22 +22,22 @@ from socialcrawl.api.table_definitions import (
     CAMPAIGNS,
     CHANGES,
     LEDGER,
+    NO_LIMIT,
     POST_ROWS,
     POSTS,
     SCORE_CURVE,
     TableDefinition,
     read_changes,
+    read_charged,
 )
 from socialcrawl.api.text_report import CampaignPage, TextReport
 from socialcrawl.crawls.base import ReportRequest
 from socialcrawl.crawls.reporting import explain
 from socialcrawl.engine.clock import SystemClock
-from socialcrawl.engine.model import format_time
-from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.datasheet import render_page
 from socialcrawl.exporters.export import make_datasheet
 from socialcrawl.exporters.selection import open_selection
-from socialcrawl.render.campaign_report import collect_values, is_charged, read_report, show
+from socialcrawl.render.campaign_report import collect_values, read_report, show
 from socialcrawl.render.console import Console, render_text
 from socialcrawl.render.explanation import collect_explanation, show_explanation
 from socialcrawl.render.html_elements import render_fragment
@@ -47,27 +48,8 @@ from socialcrawl.storage.database.readonly import run_query
 from socialcrawl.storage.queries.read_session import ReadSession
 from socialcrawl.storage.queries.summary import find_campaign, list_campaigns, read_first_settings
 from socialcrawl.storage.queries.traces import CampaignTraces
-from socialcrawl.system.loopback import is_loopback
 from socialcrawl.text.post_query import parse_query
 from socialcrawl.text.wording import parse_seconds
-
-
-def _convert_parameters(given: Any) -> Any:
-    if isinstance(given, str | bytes):
-        raise TypeError
-    if isinstance(given, Mapping):
-        return {str(name): _convert_parameter(value) for name, value in given.items()}
-    return [_convert_parameter(value) for value in given]
-
-
-def _convert_parameter(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return format_time((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp())
-    return value.isoformat() if isinstance(value, date) else value
-
-
-NO_LIMIT = 2**62  # rows
-PARAMETERS = ArgumentRule("a list of values, or a dict of values by name", _convert_parameters)
 
 
 @check_arguments(place=PATH)
@@ -139,7 +121,7 @@ class Dataset:
             0      sky        x              6
         """
         return self._make_table(
-            "campaigns", CAMPAIGNS, {}, lambda row: [*row[:-1], _read_charged(platform=row[1], settings=row[-1])]
+            "campaigns", CAMPAIGNS, {}, lambda row: [*row[:-1], read_charged(platform=row[1], settings=row[-1])]
         )
 
     @check_arguments(on_topic=SWITCH, campaign=TEXT, after=TEXT, limit=make_whole_rule(0), newest_first=SWITCH)
@@ -280,7 +262,7 @@ class Dataset:
         """
         number, name = find_campaign(self._session.connection, campaign)
         with self._session.open_reader() as connection:
-            charged = _read_charged(*read_first_settings(connection, number))
+            charged = read_charged(*read_first_settings(connection, number))
         return self._make_table("score_curve", SCORE_CURVE, {"name": name}, lambda row: [*row, charged])
 
     @check_arguments(campaign=TEXT)
@@ -337,6 +319,52 @@ class Dataset:
         """
         number, name = find_campaign(self._session.connection, campaign)
         return Network(self._session, number, name, on_topic=on_topic)
+
+    @check_arguments(
+        keywords=KEYWORDS,
+        patterns=KEYWORDS,
+        languages=KEYWORDS,
+        limit=make_whole_rule(0),
+        newest=make_whole_rule(1),
+        timeout=TEXT,
+        campaign=TEXT,
+    )
+    def preview_matches(
+        self,
+        keywords: Sequence[str] = (),
+        *,
+        patterns: Sequence[str] = (),
+        languages: Sequence[str] = (),
+        limit: int = 50,
+        newest: int = 10_000,
+        timeout: str = "5s",
+        campaign: str | None = None,
+    ) -> MatchPreview:
+        """Return which of the posts that were stored last match a topic, before you change a campaign to it.
+
+        They are counted as a campaign counts them. The posts are those of all campaigns of the database on the
+        platform of one.
+
+        Args:
+            keywords: as under [topic] of a campaign file.
+            patterns: regular expressions, likewise; they are counted in a process of their own.
+            languages: only posts in these languages match; none: all.
+            limit: the number of matching posts to return, and of others.
+            newest: the number of posts to look at.
+            timeout: the longest time to count, as "5s".
+            campaign: whose platform counts.
+
+        Raises:
+            SettingsError: the topic is unusable, or counting takes too long.
+            StoreError: there is no such campaign.
+
+        Example:
+            >>> preview = data.preview_matches(["mirror", "bread"], limit=1)
+            >>> preview.matching, preview.examined
+            (2, 7)
+        """
+        words, bounds = (keywords, patterns, languages), (limit, newest, parse_seconds(timeout))
+        return preview_matches(self._session, campaign, words, bounds)
 
     @check_arguments(query=TEXT, params=PARAMETERS, timeout=TEXT)
     def sql(
@@ -468,14 +496,3 @@ def _parse_lists(row: Sequence[Any], places: Sequence[int]) -> list[Any]:
     for place in places:
         cells[place] = None if cells[place] is None else orjson.loads(cells[place])
     return cells
-
-
-def _read_charged(platform: str, settings: str) -> bool | None:
-    """Return whether a campaign's server charges; None where the installed platforms and prices cannot tell."""
-    source = orjson.loads(settings)["source"]
-    base_url = source.get("base_url") or ""
-    try:
-        charged = is_charged(platform, base_url)
-    except SettingsError:
-        return None
-    return None if source.get("policy") and not charged and not is_loopback(base_url) else charged

@@ -110,7 +110,7 @@ def open_project(*places: "str | os.PathLike[str]") -> "Project":
         SettingsError: one of them is not there, or is none of these.
 
     Example:
-        >>> project = sc.open_project(".")
+        >>> project = sc.open_project("example.toml", "new.toml")
         >>> [status.name for status in project.list_campaigns()]
         ['sky', 'sky']
     """

@@ -5,14 +5,18 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from socialcrawl.errors import SettingsError
+from socialcrawl.render.campaign_report import is_charged
 from socialcrawl.storage.queries.read_session import ReadSession
 from socialcrawl.storage.versions import iterate_leaves
+from socialcrawl.system.loopback import is_loopback
 
 CHARGED = (
     "whether the server charges them: no server on this machine, and no platform without prices; missing where that is "
     "not known, for a price table of your own or a platform that is not installed"
 )
 COUNTED = "when it was last read"
+NO_LIMIT = 2**62  # rows
 
 
 class TableDefinition(NamedTuple):
@@ -155,3 +159,14 @@ def _make_change(row: Sequence[Any]) -> list[Any]:
     keys = orjson.loads(changed)
     new, old = (dict(iterate_leaves(orjson.loads(text or "{}"))) for text in (settings, before))
     return [at, first, what, keys, *([orjson.dumps(values.get(key)).decode() for key in keys] for values in (old, new))]
+
+
+def read_charged(platform: str, settings: str) -> bool | None:
+    """Return whether a campaign's server charges; None where the installed platforms and prices cannot tell."""
+    source = orjson.loads(settings)["source"]
+    base_url = source.get("base_url") or ""
+    try:
+        charged = is_charged(platform, base_url)
+    except SettingsError:
+        return None
+    return None if source.get("policy") and not charged and not is_loopback(base_url) else charged

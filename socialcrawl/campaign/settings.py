@@ -35,11 +35,11 @@ from socialcrawl.engine.model import LARGEST
 from socialcrawl.errors import SettingsError
 from socialcrawl.formats.documents import (
     compute_checksum,
+    decode_text,
     explain_toml_error,
     explain_unreadable,
+    parse_toml,
     read_bytes,
-    read_text,
-    read_toml,
 )
 from socialcrawl.platforms import facts as platform_facts
 from socialcrawl.storage.database.address import DatabaseAddress, PostgresAddress, parse_address
@@ -77,6 +77,7 @@ def _check_kind(name: str) -> str:
         raise ValueError(str(error)) from error
 
 
+NAME_ONE = "name a campaign file (`socialcrawl init` writes one)"
 FORMER: dict[str, object] = {"estimator": HYBRID, "shadows": []}
 """Defaults of keys under [crawl] that were others once, and that campaigns of every kind have stored."""
 
@@ -96,7 +97,10 @@ class Settings(Section):
     kind: Annotated[
         str,
         AfterValidator(_check_kind),
-        Field(description="; ".join(f"{facts.name}: {facts.purpose}" for facts in BUILT_IN.values())),
+        Field(
+            description="; ".join(f"{facts.name}: {facts.purpose}" for facts in BUILT_IN.values()),
+            examples=list(BUILT_IN),
+        ),
     ] = DEFAULT.name
     topic: TopicSection = TopicSection()
     accounts: AccountsSection = AccountsSection()
@@ -262,16 +266,41 @@ def read(path: Path) -> Settings:
     Raises:
         SettingsError: the file is missing, is not TOML, or a key is unknown or out of range.
     """
+    text, given = decode_campaign(read_campaign_bytes(path), path)
+    return place_settings(check_settings(given, str(path), text), path)
+
+
+def read_campaign_bytes(path: Path) -> bytes:
+    """Return what is in the campaign file `path`.
+
+    Raises:
+        SettingsError: the file is missing or cannot be read.
+    """
     if (wrong := describe_wrong_campaign(path)) is not None:
         raise SettingsError(wrong)
     try:
-        given = read_toml(path)
-    except (OSError, UnicodeDecodeError) as error:
-        why = explain_unreadable(path, error)
-        raise SettingsError(f"{why}: name a campaign file (`socialcrawl init` writes one).") from error
+        return read_bytes(path, MAX_TOML)
+    except OSError as error:
+        raise SettingsError(f"{explain_unreadable(path, error)}: {NAME_ONE}.") from error
+
+
+def decode_campaign(data: bytes, path: Path) -> tuple[str, dict[str, Any]]:
+    r"""Return the text of the campaign file `path`, each end of a line as \n, and what it says, unchecked.
+
+    Raises:
+        SettingsError: it is not TOML.
+    """
+    try:
+        text = decode_text(data, "utf-8-sig")
+        return text, parse_toml(text)
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{explain_unreadable(path, error)}: {NAME_ONE}.") from error
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path} is not valid TOML: {explain_toml_error(error, path)}.") from error
-    settings = check_settings(given, str(path), path)
+
+
+def place_settings(settings: Settings, path: Path) -> Settings:
+    """Return the settings of the campaign file `path` with the paths in them taken from its folder."""
     file, own = settings.seeds.file, settings.source.policy
     seeds = settings.seeds.model_copy(update={"file": path.parent / file if file else None})
     source = settings.source.model_copy(update={"policy": path.parent / own if own else None})
@@ -311,8 +340,8 @@ def _complete_pages(given: dict[str, Any], facts: KindFacts) -> dict[str, Any]:
     return given | {"source": {"pages_per_user": MOST_PAGES, **source}}
 
 
-def check_settings(given: dict[str, Any], origin: str, file: Path | None = None) -> Settings:
-    """Return the settings given as a dictionary; errors name `origin`, and lines of `file` if they come from one.
+def check_settings(given: dict[str, Any], origin: str, text: str = "") -> Settings:
+    """Return the settings given as a dictionary; errors name `origin`, and lines of `text` if a file's says them.
 
     Raises:
         SettingsError: with one line for each key that is wrong, or that holds what looks like a secret.
@@ -321,13 +350,12 @@ def check_settings(given: dict[str, Any], origin: str, file: Path | None = None)
     platform = str(source.get("platform", usual) if isinstance(source, dict) else usual)
     if found := dict(pasted_secrets.find_secrets(given, platform)):
         raise SettingsError("\n".join(f"{origin}: {line}." for line in pasted_secrets.advise(found, platform)))
-    return _validate(given, origin, file)
+    return _validate(given, origin, text)
 
 
-def _validate(given: dict[str, Any], origin: str, file: Path | None = None) -> Settings:
+def _validate(given: dict[str, Any], origin: str, text: str = "") -> Settings:
     try:
         return Settings.model_validate(given)
     except ValidationError as error:
-        text = "" if file is None else read_text(file, "utf-8-sig", MAX_TOML)
         lines = dict.fromkeys(explain_settings_error(error, Settings, origin, text))
         raise SettingsError("\n".join(lines)) from None  # a traceback of pydantic says less

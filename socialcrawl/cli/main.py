@@ -139,7 +139,7 @@ def init(
 
     It explains every setting.
     """
-    from socialcrawl.cli.commands.init import write_campaign_file  # noqa: PLC0415
+    from socialcrawl.campaign.template_file import write_campaign_file  # noqa: PLC0415
 
     then = write_campaign_file(file, keyword or [], platform, kind)
     write_line(f"wrote {file}: {then}, then: socialcrawl quote {file}; then run it")

@@ -59,7 +59,16 @@ def read_text(path: Path, encoding: str = "utf-8", most: int = MAX_DOCUMENT) -> 
         OSError: it cannot be read, or is larger than `most` bytes.
         UnicodeDecodeError: it is no text of this encoding.
     """
-    return read_bytes(path, most).decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
+    return decode_text(read_bytes(path, most), encoding)
+
+
+def decode_text(data: bytes, encoding: str = "utf-8") -> str:
+    r"""Return bytes as text, each end of a line as \n.
+
+    Raises:
+        UnicodeDecodeError: it is no text of this encoding.
+    """
+    return data.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_lines(path: Path) -> Iterator[str]:
@@ -110,10 +119,17 @@ def explain_toml_error(error: tomllib.TOMLDecodeError, path: Path) -> str:
         return text
     line = lines[int(place[1]) - 1].strip()
     if SECRET.search(line):
-        key = line.split("=")[0].strip()
-        line = f"{key} = ..." if re.fullmatch(r"[a-z_.]{1,20}", key) and "=" in line else ""
+        line = hide_secret(line)
         return f"{text}: {line}" if line else text
     return ". ".join([f"{text}: {line[:LONGEST_SHOWN]}" if line else text, *_advise_toml(text, line, lines)])
+
+
+def hide_secret(line: str) -> str:
+    """Return a line of a file in TOML without its value where that may be a secret; "" where its key may be one too."""
+    if not SECRET.search(line):
+        return line
+    key = line.split("=", maxsplit=1)[0].strip()
+    return f"{key} = ..." if re.fullmatch(r"[a-z_.]{1,20}", key) and "=" in line else ""
 
 
 def _advise_toml(message: str, line: str, lines: list[str]) -> list[str]:

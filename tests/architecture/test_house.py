@@ -94,6 +94,7 @@ HOMES = {
     ),
     "pydantic_core": ("campaign/settings.py",),
     "tenacity": ("ratelimit/retry.py",),
+    "tomlkit": ("formats/toml_edits.py",),
     "filelock": ("system/locks.py",),
     "platformdirs": ("system/state_folder.py",),
     "cronsim": ("campaign/schedule.py",),

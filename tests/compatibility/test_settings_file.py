@@ -10,7 +10,7 @@ from x_crawls import campaign_of
 from socialcrawl.campaign.build import build
 from socialcrawl.campaign.keywords import find_questionable
 from socialcrawl.campaign.settings import Section, Settings, check_settings, read
-from socialcrawl.cli.commands.init import write_campaign_file
+from socialcrawl.campaign.template_file import write_campaign_file
 from socialcrawl.errors import SettingsError
 from socialcrawl.render.live_screen import CampaignView
 from socialcrawl.system.files import find_folder

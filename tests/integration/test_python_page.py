@@ -6,6 +6,7 @@ from pathlib import Path
 import matplotlib as mpl
 from x_crawls import TOKEN_ENV, TOPIC, posts, posts_file
 
+from socialcrawl.campaign.settings import read
 from socialcrawl.mock.server import serve_in_thread
 
 mpl.use("Agg")
@@ -43,4 +44,6 @@ def test_the_page_about_python_runs_from_top_to_bottom(tmp_path, monkeypatch, ca
     assert names["result"].curves.keys() == {"hybrid-sum", "bfs", "random"}
     assert len(names["accounts"]) > 0
     assert len(names["posts"]) > 0
+    assert names["preview"].matching > 0
+    assert read(Path("dark-sky.toml")).budget.max_requests == 2000
     assert Path("estimators.png").stat().st_size > 10_000

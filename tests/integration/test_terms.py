@@ -15,8 +15,8 @@ from x_crawls import posts
 
 from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import check_settings, read
+from socialcrawl.campaign.template_file import write_campaign_file
 from socialcrawl.cli.commands.doctor import run_checks
-from socialcrawl.cli.commands.init import write_campaign_file
 from socialcrawl.cli.main import app
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock.server import serve_in_thread

@@ -50,7 +50,7 @@ longest_pause = 0.04
 def open_example_world(folder: Path) -> Iterator[dict[str, Any]]:
     """Enter `folder` with example.db, new.toml and posts.csv in it; yield the names that examples may use.
 
-    `new.toml` is the same campaign before its first run. Its server is a mock on this machine.
+    `new.toml` is the same campaign before its first run, and so is `edited.toml`. Its server is a mock on this machine.
     """
     os.environ.setdefault(TOKEN_ENV, "AAAA-the-token-that-nobody-may-see")
     with chdir(folder), Path("posts.csv").open("w", encoding="utf-8", newline="") as file:
@@ -58,7 +58,7 @@ def open_example_world(folder: Path) -> Iterator[dict[str, Any]]:
         writer.writerow(("author", "created_at", "text"))
         writer.writerows((name, f"2026-03-0{day}T12:00:00Z", text) for day, (name, text) in enumerate(POSTS, 1))
     with chdir(folder), serve_in_thread(Path("posts.csv"), limit=100_000) as mock:
-        for name in ("example", "new"):
+        for name in ("example", "new", "edited"):
             Path(f"{name}.toml").write_text(CAMPAIGN.format(name=name, token=TOKEN_ENV, url=mock.url), encoding="utf-8")
         sc.Campaign.load("example.toml").run()
         graph = sc.Graph.from_posts("posts.csv", keywords=["telescope"])

@@ -12,7 +12,7 @@ import typer
 from python_page import render_python
 from schema_page import render_page as render_tables
 
-from socialcrawl.cli.commands.check import make_schema
+from socialcrawl.campaign.settings_schema import list_schema_sections, make_schema
 from socialcrawl.cli.commands.run import DONE, FAILED, INTERRUPTED, STOPPED, USAGE
 from socialcrawl.cli.main import app
 from socialcrawl.daemon.metrics import METRICS
@@ -112,16 +112,11 @@ def _render_command(context: typer.Context) -> Iterator[str]:
 def render_keys() -> str:
     """Return the page of all keys of campaign files, Markdown."""
     schema = make_schema()
-    sections, top = [], {}
-    for name, field in schema["properties"].items():
-        if reference := field.get("$ref") or field.get("allOf", [{}])[0].get("$ref"):
-            sections.append((name, schema["$defs"][reference.rpartition("/")[2]]))
-        else:
-            top[name] = field
-    lines = [KEYS, "## Top level", "", *_render_keys(top, schema)]
-    for name, section in sections:
-        lines += [f"## `[{name}]`", "", section.get("description", ""), ""]
-        lines += _render_keys(section["properties"], schema)
+    top, *sections = list_schema_sections(schema)
+    lines = [KEYS, "## Top level", "", *_render_keys(top.keys, schema)]
+    for section in sections:
+        lines += [f"## `[{section.name}]`", "", section.description, ""]
+        lines += _render_keys(section.keys, schema)
     return "\n".join(lines)
 
 

@@ -61,7 +61,7 @@ MOST_PAGES = 32  # of a timeline: X hands out 3,200 posts
 class SourceSection(Section):
     """Which platform, and how to access it. The token stays in the environment."""
 
-    platform: str = Field(default=DEFAULT.name, description=f"one of {', '.join(BUILT_IN)}")
+    platform: str = Field(default=DEFAULT.name, description=f"one of {', '.join(BUILT_IN)}", examples=list(BUILT_IN))
     base_url: str | None = Field(default=None, description="another server than the platform's own, such as the mock")
     insecure: bool = Field(
         default=False, description="send the token to an http:// server on another machine, unencrypted"

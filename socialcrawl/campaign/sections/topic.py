@@ -110,6 +110,7 @@ class CrawlSection(Section):
     estimator: str = Field(
         default=USUAL,
         description=f"one of {', '.join(NAMES)}; one that another package adds; or module:Class",
+        examples=list(NAMES),
     )
     switch_after: Annotated[int, Field(ge=0, le=LARGEST)] = Field(
         default=1000, description=f"steps before a hybrid turns linear; without estimator, the one meant is {HYBRID}"
@@ -123,6 +124,7 @@ class CrawlSection(Section):
     strategy: str = Field(
         default="greedy",
         description=f"one of {', '.join(STRATEGIES)}; one that another package adds; or module:Class",
+        examples=list(STRATEGIES),
     )
     q: Annotated[float, Field(ge=0, le=1)] = Field(default=0.9, description="altered greedy: how often the best")
     zeta: Annotated[float, Field(ge=0, le=1e9)] = Field(
@@ -143,7 +145,7 @@ class CrawlSection(Section):
         default={"mentions": 1},
         description="what makes a link: mentions (of any kind), replies, reposts, quotes, follows; or their weights",
     )
-    shadows: list[str] = Field(
+    shadows: list[Annotated[str, Field(examples=list(NAMES))]] = Field(
         default=list(SHADOWS),
         validate_default=True,
         description="estimators that score alongside at no cost, without that which steers; report compares them",

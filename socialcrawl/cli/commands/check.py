@@ -1,28 +1,26 @@
-"""`socialcrawl check`: campaign files looked through without a request; and their JSON Schema, for editors."""
+"""`socialcrawl check`: campaign files looked through without a request."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import isinf
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from rich.console import Console
 
-from socialcrawl.campaign.plan import Plan, make_plan
+from socialcrawl.campaign.plan import Plan
 from socialcrawl.campaign.schedule import Schedule
 from socialcrawl.campaign.settings import Settings, describe_namesake, read
 from socialcrawl.crawls.collect.estimators.registry import list_usual_shadows
-from socialcrawl.crawls.facts import list_added_facts, list_foreign_keys
-from socialcrawl.crawls.registry import kind_of
-from socialcrawl.daemon.notice_addresses import require_apprise
-from socialcrawl.errors import PluginError, SettingsError
+from socialcrawl.crawls.facts import list_foreign_keys
+from socialcrawl.daemon.campaign_check import check_campaign
+from socialcrawl.errors import SettingsError
 from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.render.console import Text
 from socialcrawl.storage.database.health import is_missing
 from socialcrawl.text.terminal import write_json
 
 DONE, WRONG = 0, 2
-Made = TypeVar("Made")
 
 
 def check(given: Sequence[Path], console: Console, *, as_json: bool = False) -> int:
@@ -42,7 +40,7 @@ def check(given: Sequence[Path], console: Console, *, as_json: bool = False) -> 
         said: dict[str, Any] = {"file": str(file), "campaign": None, "errors": [], "warnings": []}
         found.append(said)
         try:
-            plan = _make_plan(file)
+            plan = check_campaign(read(file))
             _check_unique(names, file, plan.settings)
         except SettingsError as error:
             lines = str(error).splitlines()
@@ -59,19 +57,6 @@ def check(given: Sequence[Path], console: Console, *, as_json: bool = False) -> 
     return WRONG if wrong else DONE
 
 
-def make_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of campaign files: keys, their meaning and their values.
-
-    Sections of kinds that other packages add are part of it.
-    """
-    schema = Settings.model_json_schema()
-    for facts in list_added_facts():
-        if facts.section is not None:
-            within = f"#/properties/{facts.name}/$defs/{{model}}"
-            schema["properties"][facts.name] = facts.section.model_json_schema(ref_template=within)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "A campaign of socialcrawl"}
-
-
 def find_campaign_files(given: Sequence[Path]) -> Iterator[Path]:
     """Yield the files that are given, and those in the folders that are.
 
@@ -83,34 +68,6 @@ def find_campaign_files(given: Sequence[Path]) -> Iterator[Path]:
         if not inside:
             raise SettingsError(f"There is no campaign file (*.toml) in {path}: `socialcrawl init` writes one.")
         yield from inside
-
-
-def _make_plan(file: Path) -> Plan:
-    """Return the plan of a file.
-
-    Raises:
-        SettingsError: with a line for each thing that is wrong, as far as one does not hide another.
-    """
-    settings = read(file)
-    wrong: list[str] = []
-    plan = _try_step(lambda: make_plan(settings), wrong)
-    if plan is not None:
-        _try_step(plan.guard, wrong)
-    _try_step(lambda: kind_of(settings).check(settings), wrong)
-    if settings.notify.apprise_env:
-        _try_step(require_apprise, wrong)
-    if wrong or plan is None:
-        raise SettingsError("\n".join(dict.fromkeys(wrong)))
-    return plan
-
-
-def _try_step(step: Callable[[], Made], wrong: list[str]) -> Made | None:
-    """Return what a step makes; None, and what it says is wrong, where it cannot."""
-    try:
-        return step()
-    except (SettingsError, PluginError) as error:
-        wrong.append(str(error))
-        return None
 
 
 def _check_unique(names: dict[tuple[str, str], Path], file: Path, settings: Settings) -> None:

@@ -24,11 +24,12 @@ def check(
 
     It sends no request, and says how to fix each wrong key.
     """
+    from socialcrawl.campaign.settings_schema import make_schema  # noqa: PLC0415
     from socialcrawl.cli.commands import check as looking  # noqa: PLC0415
     from socialcrawl.render.console import make_console  # noqa: PLC0415
 
     if schema:
-        write_json(json.dumps(looking.make_schema(), indent=2, ensure_ascii=False))
+        write_json(json.dumps(make_schema(), indent=2, ensure_ascii=False))
         return
     if not files:
         raise typer.BadParameter("name a campaign file or a folder of them; or --schema")

@@ -49,8 +49,16 @@ class TrackSection(Section):
         default=0.0,
         description="where cash goes: 1: to accounts that were never read; -1: to those that were; 0: to neither",
     )
-    expansion: str = Field(default="gai", description=f"which account of the frontier is read: {', '.join(EXPANSIONS)}")
-    recrawl: str = Field(default="oru", description=f"which known account is read again: {', '.join(RECRAWLS)}")
+    expansion: str = Field(
+        default="gai",
+        description=f"which account of the frontier is read: {', '.join(EXPANSIONS)}",
+        examples=list(EXPANSIONS),
+    )
+    recrawl: str = Field(
+        default="oru",
+        description=f"which known account is read again: {', '.join(RECRAWLS)}",
+        examples=list(RECRAWLS),
+    )
     p: Annotated[float, Field(ge=0, le=1)] = Field(default=0.5, description="probability of a return visit")
     window: Annotated[str, *make_span_check(ALL)] = Field(
         default="7d", description='w: posts that are older when an account is read do not count; 12h, 7d; "all": all do'

@@ -26,7 +26,7 @@ SHOWN = 5  # files that a message names
 
 
 @dataclass(frozen=True, slots=True)
-class CampaignFile:
+class FoundCampaign:
     """What is needed of a campaign file without reading it all: where it is, its name and kind, and its database."""
 
     path: Path
@@ -77,7 +77,7 @@ def _is_sqlite(path: Path) -> bool:
     return True
 
 
-def read_campaign(path: Path) -> CampaignFile | None:
+def read_campaign(path: Path) -> FoundCampaign | None:
     """Return what a campaign file says of its kind and database; None if it is no campaign file."""
     try:
         given = read_toml(path)
@@ -91,13 +91,13 @@ def read_campaign(path: Path) -> CampaignFile | None:
         return _make_campaign(path, {**given, "database": "socialcrawl.db"})
 
 
-def _make_campaign(path: Path, given: dict[str, Any]) -> CampaignFile:
+def _make_campaign(path: Path, given: dict[str, Any]) -> FoundCampaign:
     named = parse_address(str(given.get("database", "socialcrawl.db")))
     place = path.parent / named if isinstance(named, Path) else named
-    return CampaignFile(path, str(given["name"]), str(given.get("kind", "collect")), place)
+    return FoundCampaign(path, str(given["name"]), str(given.get("kind", "collect")), place)
 
 
-def require_campaign(path: Path) -> CampaignFile:
+def require_campaign(path: Path) -> FoundCampaign:
     """Return what a campaign file says of its name, kind and database; its other keys may be wrong.
 
     Raises:
@@ -122,7 +122,7 @@ def find_databases(folder: Path) -> list[Path]:
     return [path for path in _list_files(folder, "*.db") if recognize(path) == DATABASE]
 
 
-def find_campaigns(folder: Path) -> list[CampaignFile]:
+def find_campaigns(folder: Path) -> list[FoundCampaign]:
     """Return the campaign files (*.toml) of a folder."""
     return [found for path in _list_files(folder, "*.toml") if (found := read_campaign(path)) is not None]
 
@@ -168,7 +168,7 @@ def describe_none() -> str:
     )
 
 
-def _describe_example(begun: list[CampaignFile]) -> str:
+def _describe_example(begun: list[FoundCampaign]) -> str:
     return f" (`socialcrawl run {begun[0].path}`)" if begun else " (`socialcrawl init` writes a campaign file)"
 
 
@@ -233,7 +233,7 @@ def _suggest_campaign(path: Path) -> str:
     return f"name a campaign file, such as {_join_words(near)}" if near else f"name a campaign file ({WRITES_ONE})"
 
 
-def _join_words(some: list[Path] | list[CampaignFile], between: str = "or") -> str:
+def _join_words(some: list[Path] | list[FoundCampaign], between: str = "or") -> str:
     names = list(map(str, some))
     names = [*names[: SHOWN - 1], "others"] if len(names) > SHOWN else names
     *first, last = names

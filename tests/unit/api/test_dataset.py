@@ -10,10 +10,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from api_campaigns import run_example
-from x_crawls import TOPIC
+from api_campaigns import run_example, sections_of
+from postgres import a_server_database
+from x_crawls import TOPIC, posts
 
 import socialcrawl as sc
+from socialcrawl.mock.server import serve_in_thread
 
 
 @pytest.fixture(scope="module")
@@ -349,3 +351,77 @@ def test_whether_dollars_are_charged_is_missing_where_nobody_can_tell(path, tmp_
     with sc.open(copy) as data:
         assert [row["charged"] for row in data.list_campaigns()] == [charged]
         assert {row["charged"] for row in data.score_curve()} == {charged}
+
+
+def test_a_preview_of_the_campaigns_own_topic_matches_the_posts_that_it_has_matched(data, path):
+    preview = data.preview_matches([TOPIC], limit=10**6)
+    stored = ask(path, "select post, occurrences from hit order by post")
+    assert sorted((one["id"], one["occurrences"]) for one in preview.matches) == stored
+    assert preview.occurrences == sum(count for _, count in stored)
+    assert (preview.matching, preview.examined) == (len(stored), ask(path, "select count(*) from post")[0][0])
+    assert len(preview.others) == preview.examined - preview.matching
+
+
+def test_a_preview_looks_at_the_posts_that_were_stored_last(data, path):
+    preview = data.preview_matches([TOPIC], newest=40, limit=10**6)
+    assert preview.examined == 40
+    newest = [key for (key,) in ask(path, "select id from post order by rowid desc limit 40")]
+    on_topic = {key for (key,) in ask(path, "select post from hit")}
+    assert [one["id"] for one in preview.matches] == [key for key in newest if key in on_topic]
+    assert [one["id"] for one in preview.others] == [key for key in newest if key not in on_topic]
+    few = data.preview_matches([TOPIC], newest=40, limit=1)
+    assert (few.matching, few.matches, few.others) == (preview.matching, preview.matches[:1], preview.others[:1])
+
+
+def test_a_preview_of_a_database_on_a_server_is_counted_alike():
+    with a_server_database() as place, serve_in_thread(posts(), limit=100_000) as mock:
+        campaign = sc.Campaign(name="example", **sections_of(mock.url, place.url))
+        campaign.run(steps=5)
+        with campaign.open() as data:
+            preview = data.preview_matches([TOPIC], limit=10**6)
+            frame = data.posts(on_topic=True).to_pandas()
+            fetched = data.posts().to_pandas().set_index("id")["fetched_at"]
+            few = data.preview_matches([TOPIC], newest=30, limit=10**6)
+    matches = [(one["id"], one["occurrences"]) for one in preview.matches]
+    assert sorted(matches) == sorted(zip(frame["id"], frame["occurrences"], strict=True))
+    seen = [one["id"] for one in (*few.matches, *few.others)]
+    assert len(set(seen)) == few.examined == 30
+    assert fetched[seen].min() >= fetched.nlargest(30).min()
+
+
+def test_a_preview_counts_regular_expressions_and_languages(data):
+    by_pattern = data.preview_matches(patterns=[rf"\b{TOPIC}\b"], timeout="5m", limit=10**6)
+    by_word = data.preview_matches([TOPIC], limit=10**6)
+    assert by_pattern.matches == by_word.matches
+    assert data.preview_matches([TOPIC], languages=["zh"]).matching < by_word.matching
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "no keywords"), ({"patterns": ["("]}, "is not valid"), ({"patterns": ["a*"]}, "matches the empty text"),
+        ({"keywords": ["a OR b"]}, "would be searched as one phrase"), ({"keywords": "sky"}, "give a list of texts"),
+        ({"keywords": ["a"], "newest": 0}, "1 or more"),
+        ({"patterns": ["\ud800"]}, "is not valid text"), ({"keywords": ["a"], "timeout": "soon"}, "soon"),
+    ],
+)  # fmt: skip
+def test_a_preview_of_an_unusable_topic_is_refused(data, given, said):
+    with pytest.raises(sc.SettingsError, match=said):
+        data.preview_matches(**given)
+
+
+def test_a_preview_of_a_regular_expression_without_an_end_is_given_up():
+    from socialcrawl.campaign.match_counting import count_matches
+
+    posts = [("a" * 60, None, None, None)]
+    with pytest.raises(sc.SettingsError, match=r"Counting 1 posts? takes longer than 1 s"):
+        count_matches("x", ((), ("(a+)+b",), ()), posts, 1.0, iter([]).__next__)
+
+
+def test_a_preview_that_takes_longer_than_it_may_is_given_up():
+    from socialcrawl.campaign.match_counting import count_matches
+
+    posts = [("telescope", None, None, None)] * 3
+    assert count_matches("x", (("telescope",), (), ()), posts, 2.0, iter([0.0, 1.0, 1.5, 2.0]).__next__) == [1, 1, 1]
+    with pytest.raises(sc.SettingsError, match="Counting 3 posts takes longer than 2 s"):
+        count_matches("x", (("telescope",), (), ()), posts, 2.0, iter([0.0, 1.0, 3.0]).__next__)

@@ -185,7 +185,7 @@ def test_counts_of_a_campaign_that_is_done_are_not_announced(tmp_path, capsys, m
 @pytest.mark.parametrize("platform", ["x", "bluesky", "mastodon", "web"])
 @pytest.mark.parametrize("kind", ["collect", "track", "refresh", "sample", "capture"])
 def test_every_kind_of_campaign_has_a_template(tmp_path, kind, platform):
-    from socialcrawl.cli.commands.init import write_campaign_file
+    from socialcrawl.campaign.template_file import write_campaign_file
 
     file = tmp_path / "new.toml"
     write_campaign_file(file, [] if kind == "refresh" else ["sky"], platform, kind)
@@ -194,7 +194,7 @@ def test_every_kind_of_campaign_has_a_template(tmp_path, kind, platform):
 
 @pytest.mark.parametrize("platform", ["x", "bluesky", "mastodon"])
 def test_the_template_of_a_capture_has_the_keys_that_have_an_effect_on_its_platform(tmp_path, platform):
-    from socialcrawl.cli.commands.init import write_campaign_file
+    from socialcrawl.campaign.template_file import write_campaign_file
 
     file = tmp_path / "new.toml"
     write_campaign_file(file, [], platform, "capture")
@@ -210,7 +210,7 @@ def test_the_template_of_a_capture_has_the_keys_that_have_an_effect_on_its_platf
 
 
 def test_what_is_said_to_be_of_several_platforms_stays_for_each_of_them(tmp_path):
-    from socialcrawl.cli.commands.init import _leave_out_others
+    from socialcrawl.campaign.template_file import _leave_out_others
 
     text = "# a = 1  # X: one\n# b = 2  # X, Bluesky: two\n# c = 3 # three\nd = 4 # X: set\n"
     assert re.findall(r"\w(?= =)", _leave_out_others(text, "Bluesky")) == ["b", "c", "d"]

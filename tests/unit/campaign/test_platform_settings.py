@@ -5,7 +5,7 @@ from x_crawls import TOKEN_ENV
 
 from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import check_settings, read
-from socialcrawl.cli.commands.init import write_campaign_file
+from socialcrawl.campaign.template_file import write_campaign_file
 from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.facts import BUILT_IN
 

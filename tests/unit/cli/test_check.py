@@ -12,8 +12,9 @@ from jsonschema import Draft202012Validator
 from rich.console import Console
 
 from socialcrawl.campaign.settings import Settings, check_settings
-from socialcrawl.cli.commands.check import check, make_schema
-from socialcrawl.cli.commands.init import write_campaign_file
+from socialcrawl.campaign.settings_schema import make_schema
+from socialcrawl.campaign.template_file import write_campaign_file
+from socialcrawl.cli.commands.check import check
 from socialcrawl.errors import SettingsError
 
 GOOD = {"name": "a", "topic": {"keywords": ["sky"]}}

@@ -13,7 +13,7 @@ from x_crawls import crawl, rows
 
 from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import check_settings, load_stored, read
-from socialcrawl.cli.commands.init import write_campaign_file
+from socialcrawl.campaign.template_file import write_campaign_file
 from socialcrawl.cli.commands.quote import show_quote
 from socialcrawl.cli.main import app
 from socialcrawl.crawls.refresh.datasheet import tell_choice

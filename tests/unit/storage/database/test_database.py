@@ -181,7 +181,7 @@ def test_a_wheel_brings_its_migrations_and_its_config(tmp_path):
     code = (
         "import socialcrawl; from pathlib import Path; from socialcrawl.storage.database.connection import connect; "
         "from socialcrawl.campaign.policies import load_policy; "
-        "from socialcrawl.cli.commands.init import write_campaign_file; "
+        "from socialcrawl.campaign.template_file import write_campaign_file; "
         "print(socialcrawl.__file__); connect(Path('a.db')); load_policy('x'); "
         "write_campaign_file(Path('c.toml'), ['word'])"
     )

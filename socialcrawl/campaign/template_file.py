@@ -1,4 +1,4 @@
-"""`socialcrawl init`: a campaign file to begin with, every setting explained."""
+"""A campaign file to begin with, every setting explained: `socialcrawl init` writes it, and so do Python programs."""
 
 import json
 import re
@@ -34,26 +34,26 @@ def write_campaign_file(
         SettingsError: the file exists already, or its folder does not, or there is no such platform or kind, or none
             that has keywords; or a keyword cannot be meant.
     """
-    template = find_platform(platform).template
-    if template is None:
-        raise SettingsError(f"There is no template for {platform!r}: write the campaign file by hand.")
-    dataset = "topic" in (facts := find_kind_facts(kind)).idle
-    text = (find_folder("config") / template.file).read_text("utf-8")
+    text = make_template_text(path, platform, kind)
+    template, dataset = _find_template(platform), "topic" in find_kind_facts(kind).idle
     if dataset and keywords:
         raise SettingsError("A campaign that refreshes a dataset has no topic: remove the keywords.")
     check_keywords(keywords, AS_OPTIONS)
-    if facts is not DEFAULT:
-        reading = facts.reading if find_platform(platform).roles.match else ""
-        text = _adapt_reading(_adapt_to_kind(text, facts, template), reading)
-        text = _leave_out_others(_leave_out_unused(text, facts), find_platform_facts(platform).title)
-    if dataset:
-        text = _adapt_to_dataset(text, template)
-    name = re.sub(r"[^\w.-]+", "-", path.stem).strip("-") or "campaign"
     listed = ", ".join(_quote_word(word) for word in keywords)
-    text = text.replace('name = "campaign"', f"name = {_quote_word(name)}", 1)
-    text = text.replace('database = "campaign.db"', f"database = {_quote_word(name + '.db')}", 1)
     if keywords:
         text = re.sub(r"^keywords = \[.*?\]", lambda _: f"keywords = [{listed}]", text, count=1, flags=re.MULTILINE)
+    write_new_file(path, text)
+    if dataset:
+        return f"{template.then_of_dataset}, bring the dataset: socialcrawl import FILES --as dataset --db {path}"
+    return template.then
+
+
+def write_new_file(path: Path, text: str) -> None:
+    """Write a campaign file that is not there yet.
+
+    Raises:
+        SettingsError: it is there already, or cannot be written.
+    """
     try:
         encoded = text.encode()
         with path.open("xb") as file:
@@ -66,9 +66,37 @@ def write_campaign_file(
         raise SettingsError(f"{path} cannot be written ({error.strerror}): name another file.") from error
     except UnicodeEncodeError as error:
         raise SettingsError("A keyword is not valid text: type it again.") from error
-    if dataset:
-        return f"{template.then_of_dataset}, bring the dataset: socialcrawl import FILES --as dataset --db {path}"
-    return template.then
+
+
+def make_template_text(path: Path, platform: str, kind: str) -> str:
+    """Return the text of a campaign file called `path`, with the examples of the template as keywords.
+
+    Raises:
+        SettingsError: there is no such platform or kind, or no template.
+    """
+    template, facts = _find_template(platform), find_kind_facts(kind)
+    text = (find_folder("config") / template.file).read_text("utf-8")
+    if facts is not DEFAULT:
+        reading = facts.reading if find_platform(platform).roles.match else ""
+        text = _adapt_reading(_adapt_to_kind(text, facts, template), reading)
+        text = _leave_out_others(_leave_out_unused(text, facts), find_platform_facts(platform).title)
+    if "topic" in facts.idle:
+        text = _adapt_to_dataset(text, template)
+    name = re.sub(r"[^\w.-]+", "-", path.stem).strip("-") or "campaign"
+    text = text.replace('name = "campaign"', f"name = {_quote_word(name)}", 1)
+    return text.replace('database = "campaign.db"', f"database = {_quote_word(name + '.db')}", 1)
+
+
+def _find_template(platform: str) -> Template:
+    """Return the template of a platform.
+
+    Raises:
+        SettingsError: there is no such platform, or it has none.
+    """
+    template = find_platform(platform).template
+    if template is None:
+        raise SettingsError(f"There is no template for {platform!r}: write the campaign file by hand.")
+    return template
 
 
 def _adapt_to_kind(text: str, facts: KindFacts, template: Template) -> str:
