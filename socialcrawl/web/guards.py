@@ -29,6 +29,7 @@ SLOWEST_BODY = 20.0  # seconds
 OPEN = ("/login", "/static/ui.css", "/static/ui.js", "/static/icon.svg")
 """What is needed to log in."""
 API = "/api/"
+PROBLEM_TYPE = "application/problem+json"
 
 
 class SecureHeaders:
@@ -129,7 +130,7 @@ class AccessGuard:
 async def refuse(send: Send, scope: Scope, status: int, text: str, headers: Iterable[tuple[str, str]] = ()) -> None:
     """Answer a request with a status and a sentence: as JSON of the API (RFC 9457), else as plain text."""
     if scope["path"].startswith(API):
-        kind, body = "application/problem+json", orjson.dumps(make_problem(status, text))
+        kind, body = PROBLEM_TYPE, orjson.dumps(make_problem(status, text))
     else:
         kind, body = "text/plain; charset=utf-8", f"{text}\n".encode()
     given = [("content-type", kind), ("content-length", str(len(body))), *headers]

@@ -28,7 +28,7 @@ from socialcrawl.web.security import may_change
 
 MOST_ROWS = 500  # of a page
 LONGEST = 2_000  # characters of a name or id
-PROBLEM: dict[str, Any] = {"model": Problem, "content": {"application/problem+json": {}}}
+PROBLEM: dict[str, Any] = {"model": Problem}
 ERRORS: dict[int | str, dict[str, Any]] = {
     401: {**PROBLEM, "description": "The token is missing or wrong."},
     404: {**PROBLEM, "description": "There is no such campaign."},

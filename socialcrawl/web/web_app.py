@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import HTTPException, RequestValidationError
@@ -18,7 +19,7 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 from socialcrawl import Project, SettingsError, SocialcrawlError, __version__
 from socialcrawl.system.host_names import AllowedHosts, App, HostGuard
 from socialcrawl.web.campaign_reports import CampaignReports
-from socialcrawl.web.guards import API, AccessGuard, BodyGuard, SecureHeaders, make_problem
+from socialcrawl.web.guards import API, PROBLEM_TYPE, AccessGuard, BodyGuard, SecureHeaders, make_problem
 from socialcrawl.web.http_api import api
 from socialcrawl.web.live_status import INTERVAL, LiveStatus
 from socialcrawl.web.page_templates import FOLDER, make_templates
@@ -87,7 +88,7 @@ def make_app(project: Project, settings: WebSettings) -> App:
         with suppress(asyncio.CancelledError):
             await poller
 
-    app = FastAPI(
+    app = _DescribedApp(
         title="socialcrawl", version=__version__, description=DESCRIPTION, lifespan=watch_campaigns,
         openapi_url="/api/v1/openapi.json", docs_url=None, redoc_url=None, redirect_slashes=False,
     )  # fmt: skip
@@ -103,6 +104,20 @@ def make_app(project: Project, settings: WebSettings) -> App:
     app.add_exception_handler(Exception, _answer_fault)
     guarded: App = AccessGuard(app, settings.access)
     return SecureHeaders(HostGuard(BodyGuard(guarded), settings.hosts))
+
+
+class _DescribedApp(FastAPI):
+    """An application whose description says that errors are problem+json."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the description of the API."""
+        made = super().openapi()
+        for operations in made["paths"].values():
+            for operation in operations.values():
+                for status, response in operation["responses"].items():
+                    if status >= "400" and "application/json" in response.get("content", {}):
+                        response["content"][PROBLEM_TYPE] = response["content"].pop("application/json")
+        return made
 
 
 class _StaticFiles(StaticFiles):
@@ -142,7 +157,7 @@ def _describe_status(status: int) -> str:
 def _answer(request: Request, status: int, words: str, headers: dict[str, str] | None = None) -> Response:
     """Return an error: as JSON of the API, else as a page."""
     if request.url.path.startswith(API):
-        return JSONResponse(make_problem(status, words), status, headers, "application/problem+json")
+        return JSONResponse(make_problem(status, words), status, headers, PROBLEM_TYPE)
     made = render(request, "message.html", status, title=HTTPStatus(status).phrase, text=words)
     made.headers.update(headers or {})
     return made

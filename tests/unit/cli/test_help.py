@@ -26,7 +26,7 @@ ROOT = get_command(app)
 PANELS = {
     "Start": "demo init check quote doctor plugins",
     "Run": "run daemon status pause resume stop",
-    "Look": "report explain audit verify sql explore",
+    "Look": "report explain audit verify sql explore ui",
     "Data": "import export backup label train order forget retain compliance",
     "Laboratory": "simulate mock lab",
 }
@@ -139,7 +139,7 @@ def test_each_command_that_reports_takes_json():
     silent = {
         "init": "writes a file", "daemon": "has --log json", "pause": "acts", "resume": "acts", "stop": "acts",
         "explore": "serves pages", "label": "writes a file", "mock": "serves posts",
-        "order": "writes files",
+        "order": "writes files", "ui": "serves pages",
     }  # fmt: skip
     for words, command in COMMANDS.items():
         if len(words) == 1:

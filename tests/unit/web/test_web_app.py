@@ -12,6 +12,9 @@ from urllib.parse import quote
 import pytest
 from alembic import command
 from api_campaigns import run_example
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 from stores import opened
 from web_pages import TOKEN, HeldClock, PageShape, log_in, serving
 
@@ -248,6 +251,52 @@ def test_errors_of_the_api_are_problems(client, key):
         assert (found.status_code, found.headers["content-type"]) == (code, "application/problem+json")
         assert found.json()["status"] == code
         assert len(found.json()["detail"]) > 10
+
+
+def list_operations(spec):
+    """(method, path, what the API says of it) of each request that the API takes."""
+    return [(method, path, one) for path, methods in spec["paths"].items() for method, one in methods.items()]
+
+
+def check_answer(spec, operation, answer):
+    """Check that an answer is one that the API describes."""
+    described = operation["responses"][str(answer.status_code)]["content"]
+    (kind,) = described
+    assert answer.headers["content-type"].partition(";")[0] == kind
+    schema = {**described[kind]["schema"], "components": spec["components"]}
+    Draft202012Validator(schema).validate(answer.json())
+
+
+def test_the_api_answers_as_it_describes_itself(own):
+    with serving(own) as client:
+        spec = client.get("/api/v1/openapi.json").json()
+        key = client.get("/api/v1/campaigns").json()["campaigns"][0]["key"]
+        operations = list_operations(spec)
+        assert len(operations) == 9
+        for method, path, operation in operations:
+            for headers, name, account in (
+                (BEARER, key, "a"),
+                ({}, key, "a"),
+                (BEARER, "none", "a"),
+                (BEARER, key, ""),
+            ):
+                answer = client.request(method, path.format(key=name), params={"account": account}, headers=headers)
+                check_answer(spec, operation, answer)
+
+
+WILD = st.one_of(
+    st.text(max_size=20), st.integers().map(str), st.sampled_from(["-1", "0", "1e9", "NaN", "\x00", "a" * 3000])
+)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(limit=WILD, after=WILD, account=WILD)
+def test_whatever_is_asked_of_the_api_it_answers_as_it_describes_itself(client, key, limit, after, account):
+    spec = client.get("/api/v1/openapi.json").json()
+    for method, path, operation in list_operations(spec):
+        if method == "get":
+            given = {"limit": limit, "after": after, "account": account}
+            check_answer(spec, operation, client.get(path.format(key=key), params=given))
 
 
 def check_harmless(page):
