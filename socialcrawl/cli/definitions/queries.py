@@ -87,7 +87,7 @@ def search(
     after: Annotated[str | None, typer.Option(help="Continue after this post, as the page before names it.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per post and nothing else.")] = False,
 ) -> None:
-    """Search the stored posts by their words.
+    """Search stored posts by their words.
 
     It shows posts that have all the words, newest first. The first search of a large database makes an index in it.
     """

@@ -114,6 +114,7 @@ def test_each_command_that_reads_a_database_takes_it_as_an_argument_and_as_an_op
         "label": "likewise",
         "explain": "tested with it",
         "explore": "likewise",
+        "search": "likewise",
     }
     for name, command in get_command(app).commands.items():
         flags = {flag for one in command.params for flag in one.opts}

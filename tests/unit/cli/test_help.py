@@ -26,7 +26,7 @@ ROOT = get_command(app)
 PANELS = {
     "Start": "demo init check quote doctor plugins",
     "Run": "run daemon status pause resume stop",
-    "Look": "report explain audit verify sql explore ui",
+    "Look": "report explain audit verify search sql explore ui",
     "Data": "import export backup label train order forget retain compliance",
     "Laboratory": "simulate mock lab",
 }
