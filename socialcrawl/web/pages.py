@@ -30,8 +30,7 @@ pages = APIRouter(include_in_schema=False)
 
 def render(request: Request, template: str, code: int = 200, **values: Any) -> HTMLResponse:
     """Return a page."""
-    shown = request.app.state.templates.get_template(template).render(visitor=request.state.visitor, **values)
-    return HTMLResponse(shown, code)
+    return HTMLResponse(_render_fragment(request, template, **values), code)
 
 
 @pages.get("/")

@@ -11,7 +11,7 @@ from socialcrawl.storage.queries.row_values import join_transaction
 
 BUCKETS = 48  # points of the small curve
 CAMPAIGNS = """
-select c.id, c.name, c.platform, coalesce((select v.settings from version v where v.campaign = c.id
+select c.id, c.name, coalesce((select v.settings from version v where v.campaign = c.id
   order by v.number desc limit 1), c.settings) as settings from campaign c order by c.id
 """
 SPENT = """
@@ -42,7 +42,6 @@ class ProgressFigures:
 
     Attributes:
         settings: those in force.
-        platform: its name.
         steps: finished decisions after the seeds.
         requests: requests sent.
         mills: their price by the price table, in mills of a cent; what is not settled counts at its highest.
@@ -53,7 +52,6 @@ class ProgressFigures:
     """
 
     settings: dict[str, Any]
-    platform: str
     steps: int
     requests: int
     mills: int
@@ -83,7 +81,7 @@ def _read_one(connection: Connection, row: Any) -> ProgressFigures:
     curve = _read_curve(connection, number, acts, steps, POSTS if of_posts else VALUE) if steps else ()
     settings = orjson.loads(row.settings)
     return ProgressFigures(
-        settings, row.platform, steps, int(requests), int(mills), int(on_topic), curve, of_posts and bool(steps), began
+        settings, steps, int(requests), int(mills), int(on_topic), curve, of_posts and bool(steps), began
     )
 
 

@@ -152,7 +152,7 @@ class Records:
     def _spread(self, number: int, sign: int) -> None:
         """Add what a node and its records say of its targets, or take it back."""
         records = range(KINDS * number, KINDS * number + KINDS)
-        share = float(self._value[number]) / sqrt(max(sum(len(self.list_targets(one)) for one in records), 1))
+        share = float(self._value[number]) / sqrt(max(int(self._span[records, 1].sum()), 1))
         for kind, record in enumerate(records):
             if len(targets := self.list_targets(record)):
                 _, _, total, count = self._own[record].tolist()
