@@ -3,22 +3,20 @@
 import gc
 import signal
 import socket
-import threading
 import time
-import webbrowser
 from collections.abc import Iterable
 from contextlib import closing, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from socialcrawl.cli.browser import open_browser
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.system.host_names import AllowedHosts, HostGuard
 from socialcrawl.text.terminal import write_error
 
 HOST = "127.0.0.1"
-PATIENCE = 20.0  # seconds in which the server has to be up for a browser to be opened
 PLUGIN = "socialcrawl_memory"  # Datasette's name for the hook that bounds its queries
 ODD = set("?#%")  # Datasette reads them in the name of a file as those of an address
 
@@ -58,7 +56,7 @@ def explore(
     url = f"http://{HOST}:{port}/"
     write_error(f"{where} is at {url} until you press Ctrl-C; nothing can be changed there")
     if browser:
-        threading.Thread(target=_open, args=(url, port), daemon=True).start()
+        open_browser(url, HOST, port)
     _serve(shown, allowed, port)
     _tidy_up(where)
     return 0
@@ -165,12 +163,3 @@ def _reserve_port(port: int) -> int:
                 f"Port {port} cannot be used ({error.strerror}): choose another with --port."
             ) from error
         return int(probe.getsockname()[1])
-
-
-def _open(url: str, port: int) -> None:
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until:
-        with suppress(OSError), closing(socket.create_connection((HOST, port), 1.0)):
-            webbrowser.open(url)
-            return
-        time.sleep(0.1)

@@ -2,22 +2,20 @@
 
 import signal
 import socket
-import threading
 import time
-import webbrowser
 from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 
 from socialcrawl.api.project import open_project
+from socialcrawl.cli.browser import open_browser
 from socialcrawl.errors import SettingsError
 from socialcrawl.system.host_names import AllowedHosts
 from socialcrawl.system.loopback import is_loopback_host
 from socialcrawl.system.state_folder import make_state_folder
 from socialcrawl.text.terminal import write_error
 
-PATIENCE = 20.0  # seconds in which the server has to be up for a browser to be opened
 GRACE = 2  # seconds that open pages have when the server ends
 NEEDED = ("fastapi", "jinja2", "plotly")  # what the extra brings
 
@@ -74,7 +72,7 @@ def serve_pages(options: WebOptions) -> int:
         url = f"http://{_name_host(options.host)}:{port}/"
         write_error(_describe_start(url, token, remote=options.allow_remote))
         if options.browser:
-            threading.Thread(target=_open, args=(url, port, options.host), daemon=True).start()
+            open_browser(url, options.host, port)
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does
         settings = uvicorn.Config(
             app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=GRACE,
@@ -124,12 +122,3 @@ def _name_host(host: str) -> str:
     if host in ("0.0.0.0", "::"):  # noqa: S104  (it is named, not listened on)
         return socket.gethostname()
     return f"[{host}]" if ":" in host else host
-
-
-def _open(url: str, port: int, host: str) -> None:
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until:
-        with suppress(OSError), closing(socket.create_connection((host, port), 1.0)):
-            webbrowser.open(url)
-            return
-        time.sleep(0.1)
