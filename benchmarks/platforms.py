@@ -8,7 +8,7 @@ link between pages can differ in a replay, which measures the text around the li
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -24,17 +24,15 @@ from pyarrow import parquet
 
 from benchmarks.coverage.worlds import SHARED
 from benchmarks.figure import Figure, is_tiny, sized
-from socialcrawl.campaign.build import ProcessContext, build
+from benchmarks.virtual_runs import run_until_done
 from socialcrawl.campaign.settings import Settings, check_settings
-from socialcrawl.engine.loop import run
-from socialcrawl.engine.model import Stop
 from socialcrawl.forecast.intervals import Interval, estimate_mean
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.lab.generators.generate import DEMO_USERS, choose_topics, generate, write
 from socialcrawl.lab.graphs.from_texts import COLUMNS, build_mention_graph, build_page_graph
 from socialcrawl.lab.grid import draw_seed_sets
-from socialcrawl.lab.instant import VirtualClock, VirtualExecutor
+from socialcrawl.lab.instant import VirtualClock
 from socialcrawl.lab.post_table import Posts, fold_name, read_posts
 from socialcrawl.lab.simulation import ReplaySetup, simulate
 from socialcrawl.mock.server import MockThread, serve_in_thread
@@ -53,7 +51,6 @@ ESTIMATORS = ("adaptive", "hybrid-sum", "nh-ne-sum", "bfs")
 END, AREA = f"relevance after {STEPS} steps", "mean relevance over the requests"
 SWITCH = sized(50, 10)  # steps before a hybrid turns linear
 NEWEST = 200  # posts of an account that are served: two pages of X, five of Mastodon
-LATENCY = 0.25  # seconds of an answer
 TOKEN = "SOCIALCRAWL_BENCH_TOKEN"  # the environment variable
 HOST, CONTACT = "http://wiki.example", "mailto:bench@example.org"
 SOURCES: Mapping[str, Mapping[str, Any]] = {
@@ -241,15 +238,7 @@ class Desk:
             AssertionError: it ended early, or the mock has counted other requests than it.
         """
         before, settings = self._count(), self._make_settings(estimator, number)
-        view = CampaignView()
-        campaign = build(
-            settings, view, ProcessContext(self.clock, pool=lambda _: VirtualExecutor(self.clock, LATENCY))
-        )
-        with closing(campaign):
-            view.begin(campaign)
-            reason = run(campaign.parts, size=campaign.together)
-        assert isinstance(reason, Stop), reason
-        assert reason.kind == "done", reason
+        run_until_done(settings, self.clock, CampaignView())
         with open_readable(settings.database) as connection:
             numbers, values = zip(*connection.exec_driver_sql(STEPPED), strict=True)
             sent = np.array([n for (n,) in connection.exec_driver_sql(SENT)], np.int64)

@@ -3,7 +3,7 @@
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -14,18 +14,17 @@ from sqlalchemy import text
 
 from benchmarks.coverage.table import Shown, repeat
 from benchmarks.coverage.towns import LANGUAGES, WORD, Town, make_town
-from socialcrawl.campaign.build import ProcessContext, build
+from benchmarks.virtual_runs import run_until_done
 from socialcrawl.campaign.cost_outlook import make_campaign_quote
 from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import Settings, check_settings
 from socialcrawl.cli.commands import audit as auditing
 from socialcrawl.crawls.reporting import report
 from socialcrawl.crawls.sample.audit_report import audit_datasets
-from socialcrawl.engine.loop import run
-from socialcrawl.engine.model import Outcome, Stop
+from socialcrawl.engine.model import Outcome
 from socialcrawl.engine.protocols import Batch
 from socialcrawl.importers.import_dataset import DatasetFiles, import_dataset
-from socialcrawl.lab.instant import VirtualClock, VirtualExecutor
+from socialcrawl.lab.instant import VirtualClock
 from socialcrawl.mock import faults
 from socialcrawl.mock.server import MockThread, serve_in_thread
 from socialcrawl.render import quote
@@ -54,7 +53,6 @@ Widths are in shares, accounts, requests, posts, dollars and seconds."""
 RUNS = KEPT = 10
 TOKEN = "SOCIALCRAWL_COVERAGE_TOKEN"  # the environment variable
 BEGIN, DAY = 1_800_000_000.0, 86_400.0
-LATENCY = 0.25  # seconds of an answer
 K, WINDOW = 60, 900.0
 FAILING = 40  # answers among which one is a failure
 EARLY, LATE = "early", "late"
@@ -157,15 +155,7 @@ class Desk:
 
     def run(self, settings: Settings, view: CampaignView | None = None) -> None:
         """Run a campaign until it stops."""
-        watched = view or CampaignView()
-        campaign = build(
-            settings, watched, ProcessContext(self.clock, pool=lambda _: VirtualExecutor(self.clock, LATENCY))
-        )
-        with closing(campaign):
-            watched.begin(campaign)
-            reason = run(campaign.parts, size=campaign.together)
-        assert isinstance(reason, Stop), reason
-        assert reason.kind == "done", reason
+        run_until_done(settings, self.clock, view or CampaignView())
 
     def show(self, interval: str, at: str, ends: Sequence[float | None] | None, truth: float) -> Shown:
         """Return an interval beside the truth; None: withheld."""
