@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks.coverage import mocks
 from benchmarks.coverage.towns import WORD, Town, make_town
+from benchmarks.virtual_runs import LATENCY
 from socialcrawl.lab.post_table import Posts
 from socialcrawl.mock.names import DELETED, HERE
 from socialcrawl.mock.world import build_world
@@ -37,7 +38,7 @@ def test_quotes_are_held_against_what_the_server_counts_and_bills_and_the_clock_
     for at in (mocks.EARLY, mocks.LATE):
         requests, posts, cost, time = (found[f"quote: {what}", at] for what in ("requests", "posts", "cost", "time"))
         assert requests.holds
-        assert time.truth >= mocks.LATENCY * requests.truth
+        assert time.truth >= LATENCY * requests.truth
         assert (posts.low, cost.low) == (None, None), "200 steps are needed"
         assert cost.truth == pytest.approx(0.005 * posts.truth)
         assert requests.truth >= {mocks.EARLY: 5, mocks.LATE: 15}[at]
