@@ -61,7 +61,9 @@ def serving(*places, clock=None, closed=False, interval=0.05):
     settings = WebSettings(access, clock, AllowedHosts.of([], listening="127.0.0.1"), interval)
     app = make_app(sc.open_project(*places), settings)
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
-        config = uvicorn.Config(app, log_level="critical", access_log=False, timeout_graceful_shutdown=1)
+        config = uvicorn.Config(  # uvicorn's own loggers stay as they are: other tests of this process read them
+            app, log_config=None, access_log=False, timeout_graceful_shutdown=1
+        )
         server = uvicorn.Server(config)
         server.capture_signals = closing_nothing
         thread = threading.Thread(target=server.run, args=([listener],))
