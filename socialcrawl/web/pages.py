@@ -7,16 +7,17 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
-from urllib.parse import parse_qs
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response, StreamingResponse
+from fastapi.exceptions import HTTPException
+from fastapi.responses import FileResponse, RedirectResponse, Response, StreamingResponse
 
 from socialcrawl import CampaignStatus, SocialcrawlError
 from socialcrawl.web.campaign_reports import ReadReport
 from socialcrawl.web.http_api import LONGEST, Campaigns, Live, Reports, Status, change_campaign, read_posts
 from socialcrawl.web.live_status import LiveStatus
+from socialcrawl.web.page_answers import read_change, read_form, render, render_fragment
 from socialcrawl.web.security import COOKIE, LASTING, Access, may_change
 
 POSTS = 50  # of a page
@@ -26,11 +27,6 @@ SECTIONS = ("top", "steering", "curve", "days", "kind", "accounts", "gaps")
 UNREADABLE = ("outdated", "broken")
 Name = Annotated[str, Query(min_length=1, max_length=LONGEST)]
 pages = APIRouter(include_in_schema=False)
-
-
-def render(request: Request, template: str, code: int = 200, **values: Any) -> HTMLResponse:
-    """Return a page."""
-    return HTMLResponse(_render_fragment(request, template, **values), code)
 
 
 @pages.get("/")
@@ -44,7 +40,7 @@ async def follow_overview(request: Request, live: Live) -> Response:
     """Send the list of campaigns each time that it changes."""
 
     def make(campaigns: Sequence[CampaignStatus]) -> str:
-        return _render_fragment(request, "campaign_list.html", campaigns=campaigns)
+        return render_fragment(request, "campaign_list.html", campaigns=campaigns)
 
     return _stream(live, make)
 
@@ -68,7 +64,7 @@ async def follow_campaign(request: Request, status: Status, live: Live) -> Respo
 
     def make(campaigns: Sequence[CampaignStatus]) -> str:
         found = next((one for one in campaigns if one.key == status.key), status)
-        return _render_fragment(request, "campaign_status.html", status=found)
+        return render_fragment(request, "campaign_status.html", status=found)
 
     return _stream(live, make)
 
@@ -129,11 +125,8 @@ def download_datasheet(status: Status, project: Campaigns) -> Response:
 async def change(request: Request, status: Status, live: Live, what: str) -> Response:
     """Pause or resume a campaign, by its button."""
     if what not in ("pause", "resume"):
-        return render(request, "message.html", 404, title="Not found", text="There is no such button.")
-    form = await _read_form(request)
-    if not may_change(request.state.visitor, form.get("csrf", "")):
-        text = "This form is no longer valid: open the campaign again."
-        return render(request, "message.html", 403, title="Not allowed", text=text)
+        raise HTTPException(404, "There is no such button.")
+    await read_change(request)
     await change_campaign(live, status, what)
     return RedirectResponse(f"/campaigns/{status.key}", 303)
 
@@ -153,7 +146,7 @@ async def log_in(request: Request) -> Response:
         made = render(request, "login.html", 429, why=f"Too many wrong tokens: try again in {wait:.0f} s.")
         made.headers["retry-after"] = f"{wait + 1:.0f}"
         return made
-    if not access.sessions.is_token((await _read_form(request)).get("token", "").strip()):
+    if not access.sessions.is_token((await read_form(request)).get("token", "").strip()):
         access.backoff.fail(client)
         return render(request, "login.html", 401, why="This is not the token of these pages.")
     access.backoff.succeed(client)
@@ -168,7 +161,7 @@ async def log_in(request: Request) -> Response:
 async def log_out(request: Request) -> Response:
     """End the session of this browser."""
     done = RedirectResponse("/", 303)
-    if may_change(request.state.visitor, (await _read_form(request)).get("csrf", "")):
+    if may_change(request.state.visitor, (await read_form(request)).get("csrf", "")):
         done.delete_cookie(COOKIE, httponly=True, samesite="strict")
     return done
 
@@ -196,19 +189,5 @@ def _stream(live: LiveStatus, make: Callable[[Sequence[CampaignStatus]], str]) -
     return StreamingResponse(send(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
 
-def _render_fragment(request: Request, template: str, **values: Any) -> str:
-    shown: str = request.app.state.templates.get_template(template).render(visitor=request.state.visitor, **values)
-    return shown
-
-
 def _make_download(body: bytes, name: str, kind: str) -> Response:
     return Response(body, media_type=kind, headers={"content-disposition": f'attachment; filename="{name}"'})
-
-
-async def _read_form(request: Request) -> dict[str, str]:
-    """Return the fields of a form: as browsers send those without files; the last one of each name."""
-    text = (await request.body()).decode("utf-8", "replace")
-    try:
-        return {name: values[-1] for name, values in parse_qs(text, max_num_fields=20).items()}
-    except ValueError:  # more fields than any of our forms has
-        return {}

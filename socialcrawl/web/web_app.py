@@ -22,8 +22,9 @@ from socialcrawl.web.campaign_reports import CampaignReports
 from socialcrawl.web.guards import API, PROBLEM_TYPE, AccessGuard, BodyGuard, SecureHeaders, make_problem
 from socialcrawl.web.http_api import api
 from socialcrawl.web.live_status import INTERVAL, LiveStatus
+from socialcrawl.web.page_answers import render
 from socialcrawl.web.page_templates import FOLDER, make_templates
-from socialcrawl.web.pages import pages, render
+from socialcrawl.web.pages import pages
 from socialcrawl.web.security import Access
 
 SCRIPT = "package_data/plotly.min.js"  # in the package plotly
