@@ -12,7 +12,7 @@ __all__ = [
     "Campaign", "CampaignEnding", "CampaignFile", "CampaignPage", "CampaignStatus", "ConflictError", "Dataset",
     "Estimator", "Graph", "MatchPreview", "Network", "PluginError", "PostsFileError", "Project", "RunProgress",
     "SettingsError", "SimulationResult", "SocialcrawlError", "SourceError", "StoreError", "Table", "TableColumn",
-    "TextReport", "describe_settings", "open", "open_project",
+    "TextReport", "describe_settings", "match_texts", "open", "open_project",
     "simulate",
 ]  # fmt: skip
 
@@ -31,6 +31,7 @@ _HOMES = {
     "SimulationResult": ("api.laboratory", "SimulationResult"),
     "simulate": ("api.laboratory", "simulate"),
     "MatchPreview": ("api.match_preview", "MatchPreview"),
+    "match_texts": ("api.match_preview", "match_texts"),
     "Network": ("api.network", "Network"),
     "open_project": ("api.project", "open_project"),
     "Project": ("api.project", "Project"),

@@ -11,6 +11,7 @@ from socialcrawl.api.laboratory import Graph as Graph
 from socialcrawl.api.laboratory import SimulationResult as SimulationResult
 from socialcrawl.api.laboratory import simulate as simulate
 from socialcrawl.api.match_preview import MatchPreview as MatchPreview
+from socialcrawl.api.match_preview import match_texts as match_texts
 from socialcrawl.api.network import Network as Network
 from socialcrawl.api.project import CampaignStatus as CampaignStatus
 from socialcrawl.api.project import Project as Project
@@ -31,6 +32,6 @@ __all__ = [
     "Campaign", "CampaignEnding", "CampaignFile", "CampaignPage", "CampaignStatus", "ConflictError", "Dataset",
     "Estimator", "Graph", "MatchPreview", "Network", "PluginError", "PostsFileError", "Project", "RunProgress",
     "SettingsError", "SimulationResult", "SocialcrawlError", "SourceError", "StoreError", "Table", "TableColumn",
-    "TextReport", "describe_settings", "open", "open_project",
+    "TextReport", "describe_settings", "match_texts", "open", "open_project",
     "simulate",
 ]  # fmt: skip

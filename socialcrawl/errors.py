@@ -15,6 +15,8 @@ Every message says what is wrong and what to do next; the command line prints it
 One bad account is not an error: it is an `Outcome` whose `missing` names the reason.
 """
 
+from collections.abc import Iterable
+
 
 class SocialcrawlError(Exception):
     """The root of all failures that a person can fix; `str(error)` is one or two plain sentences.
@@ -31,13 +33,29 @@ class SocialcrawlError(Exception):
 class SettingsError(SocialcrawlError):
     """A setting is missing, unknown or out of range; the message names file, key and remedy.
 
+    Attributes:
+        problems: for forms: the key of each thing that is wrong in a campaign file, such as "budget.max_money", and
+            what to do about it, without the value; empty where that is not known.
+        secrets: the keys whose values look like a token or a password: do not show them.
+
     Example:
         >>> try:
         ...     data.accounts(top=-1)
         ... except sc.SettingsError as error:
         ...     print(error)
         accounts(top=-1): give a whole number, 0 or more (at most 1,000,000,000).
+        >>> try:
+        ...     sc.CampaignFile.load("edited.toml").set("crawl", "steps", -1)
+        ... except sc.SettingsError as error:
+        ...     print(error.problems, error.secrets)
+        (('crawl.steps', 'write a number, 1 or more.'),) ()
     """
+
+    def __init__(
+        self, message: str = "", problems: Iterable[tuple[str, str]] = (), secrets: Iterable[str] = ()
+    ) -> None:
+        super().__init__(message)
+        self.problems, self.secrets = tuple(problems), tuple(secrets)
 
 
 class ConflictError(SettingsError):

@@ -3,10 +3,12 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from socialcrawl.api.argument_checks import PATH, TEXT, ArgumentRule, check_arguments
 from socialcrawl.campaign.campaign_edits import apply_changes, check_digest, decode_raw, list_changes, save_changes
+from socialcrawl.campaign.change_rules import compare_plans, list_fixed
+from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import Settings, check_settings, decode_campaign, place_settings, read_campaign_bytes
 from socialcrawl.campaign.settings_schema import describe_sections
 from socialcrawl.campaign.template_file import make_template_text, write_new_file
@@ -15,6 +17,9 @@ from socialcrawl.daemon.campaign_check import check_campaign
 from socialcrawl.errors import SettingsError
 from socialcrawl.formats.documents import compute_checksum
 from socialcrawl.platforms.facts import DEFAULT as DEFAULT_PLATFORM
+
+if TYPE_CHECKING:
+    from socialcrawl.api.campaign_runs import Campaign
 
 MARK = b"\xef\xbb\xbf"  # as Windows editors put it before a text
 
@@ -94,6 +99,7 @@ class CampaignFile:
 
     def __init__(self, path: Path, data: bytes) -> None:
         self._path, self._data = path, data
+        self._is_new = False
         self._text = decode_raw(data, path)
 
     @classmethod
@@ -130,11 +136,35 @@ class CampaignFile:
         Raises:
             SettingsError: with one line for each key that is wrong, or the file exists or cannot be written.
 
+        See also `draft`, which writes nothing yet.
+
         Example:
             >>> values = {"topic": {"keywords": ["dark sky"]}, "source": {"platform": "bluesky"}}
             >>> file = sc.CampaignFile.create("dark-sky.toml", values)
             >>> file.settings["name"], file.settings["source"]["platform"]
             ('dark-sky', 'bluesky')
+        """
+        made = cls.draft(path, values)
+        made.save()
+        return made
+
+    @classmethod
+    @check_arguments(path=PATH, values=VALUES)
+    def draft(cls, path: str | os.PathLike[str], values: Mapping[str, Any]) -> Self:
+        """Return a new campaign file as `create` would write it. `save` writes it, unless a file is there by then.
+
+        Args:
+            path: see `create`.
+            values: see `create`.
+
+        Raises:
+            SettingsError: with one line for each key that is wrong.
+
+        Example:
+            >>> draft = sc.CampaignFile.draft("moon.toml", {"topic": {"keywords": ["moon"]}})
+            >>> quote = draft.to_campaign().quote()
+            >>> quote.to_dict()["campaign"], draft.path.exists()
+            ('moon', False)
         """
         source = values.get("source")
         platform = source.get("platform") if isinstance(source, Mapping) else None
@@ -142,8 +172,9 @@ class CampaignFile:
         chosen = (platform or DEFAULT_PLATFORM.name, kind or DEFAULT.name)
         text = make_template_text(Path(path), *(str(one) for one in chosen))
         text = apply_changes(text, list_changes(values), Path(path))
-        write_new_file(Path(path), text)
-        return cls(Path(path), text.encode())
+        made = cls(Path(path), text.encode())
+        made._is_new = True
+        return made
 
     @property
     def path(self) -> Path:
@@ -231,17 +262,79 @@ class CampaignFile:
         """
         return [warning for _, warning in check_campaign(self._read_settings()).warnings]
 
+    @property
+    def fixed(self) -> list[str]:
+        """What cannot change once the campaign has begun: keys, such as "source.platform", and whole sections.
+
+        Raises:
+            SettingsError: with one line for each key that is wrong.
+        """
+        return list_fixed(make_plan(self._read_settings()))
+
+    def check_change(self) -> list[str]:
+        """Check that a campaign that has begun can continue with the changes since the file was read or saved.
+
+        Returns:
+            The keys whose change begins a new epoch, as `Campaign.run(change=True)` and daemons do: stored posts are
+            matched and scored again. Other changes count from the next request or run on.
+
+        Raises:
+            SettingsError: a key differs that cannot change, or with one line for each key that is wrong.
+
+        Example:
+            >>> file = sc.CampaignFile.load("example.toml")
+            >>> file.update({"topic": {"keywords": ["telescope", "moon"]}, "crawl": {"steps": 9}})
+            >>> file.check_change(), file.fixed[:4]
+            (['topic.keywords'], ['name', 'database', 'kind', 'seed'])
+            >>> file.update({"seed": 7})
+            >>> try:
+            ...     file.check_change()
+            ... except sc.SettingsError as error:
+            ...     print(error.problems[0][0])
+            seed
+        """
+        after = make_plan(self._read_settings())
+        try:
+            before = make_plan(_read_settings(decode_raw(self._data, self._path), self._path))
+        except SettingsError:  # what was wrong is corrected: a run compares what it stored
+            return []
+        return compare_plans(before, after)
+
+    def to_campaign(self) -> "Campaign":
+        """Return the campaign as the text with all changes describes it, saved or not.
+
+        Raises:
+            SettingsError: with one line for each key that is wrong.
+
+        Example:
+            >>> file = sc.CampaignFile.load("edited.toml")
+            >>> file.set("crawl", "steps", 2)
+            >>> file.to_campaign().quote().to_dict()["at_most"]["requests"]
+            7
+        """
+        from socialcrawl.api.campaign_runs import make_campaign  # noqa: PLC0415 - most programs that edit run nothing
+
+        return make_campaign(self._read_settings())
+
     def save(self) -> None:
         """Write the file: as a whole or not at all, with its mode, and only if it is still the one that was read.
 
         Raises:
             ConflictError: somebody else has changed it, or is saving it now.
-            SettingsError: it cannot be written.
+            SettingsError: it cannot be written, or is a draft and there is such a file by now.
         """
+        if self._is_new:
+            write_new_file(self._path, self._text)
+            self._data, self._is_new = self._text.encode(), False
+            return
         data = (MARK if self._data.startswith(MARK) else b"") + self._text.encode()
         save_changes(self._path, self._data, data)
         self._data = data
 
     def _read_settings(self) -> Settings:
-        text, given = decode_campaign(self._text.encode(), self._path)
-        return place_settings(check_settings(given, str(self._path), text), self._path)
+        return _read_settings(self._text, self._path)
+
+
+def _read_settings(raw: str, path: Path) -> Settings:
+    text, given = decode_campaign(raw.encode(), path)
+    return place_settings(check_settings(given, str(path), text), path)

@@ -19,6 +19,7 @@ from socialcrawl.api.text_report import TextReport
 from socialcrawl.campaign import settings as campaign_settings
 from socialcrawl.campaign.build import OpenCampaign
 from socialcrawl.campaign.cost_outlook import describe_excess_cost, make_campaign_quote, read_curve, read_progress
+from socialcrawl.campaign.credentials import list_variables
 from socialcrawl.campaign.plan import Plan, make_plan
 from socialcrawl.campaign.run_preview import preview_run
 from socialcrawl.campaign.settings import check_settings
@@ -225,6 +226,16 @@ class Campaign:
             raise StoreError(f"There is no database {self.database} yet: run the campaign first, with run().")
         return open_dataset(self.database)
 
+    @property
+    def variables(self) -> dict[str, bool]:
+        """The environment variables that hold its tokens and notice addresses, and whether each is set here.
+
+        Example:
+            >>> sc.Campaign.load("new.toml").variables
+            {'SOCIALCRAWL_TEST_TOKEN': True}
+        """
+        return list_variables(self._settings)
+
     @check_arguments(curve=SWITCH)
     def quote(self, *, curve: bool = False) -> TextReport:
         """Return the requests, time and cost that it will need: at most, and probably. Nothing is sent.
@@ -320,6 +331,13 @@ class Campaign:
             show_line = _make_notebook_line()
             view = CampaignView() if show_line is None else _ProgressView(show_line, OFTEN)
         return CampaignEnding(run_to_end(settings, view, change=change))
+
+
+def make_campaign(settings: campaign_settings.Settings) -> Campaign:
+    """Return the campaign that settings describe, which were checked."""
+    made = Campaign.__new__(Campaign)
+    made._settings = settings  # noqa: SLF001 (of an object of this module)
+    return made
 
 
 def _check_cost(plan: Plan) -> None:

@@ -5,10 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from socialcrawl.campaign.match_counting import count_matches
+from socialcrawl.api.argument_checks import KEYWORDS, TEXT, check_arguments, make_whole_rule
+from socialcrawl.campaign.match_counting import count_matches, find_match_spans
+from socialcrawl.platforms.facts import DEFAULT
 from socialcrawl.storage.queries.newest_posts import read_newest_posts
 from socialcrawl.storage.queries.read_session import ReadSession
 from socialcrawl.storage.queries.summary import find_campaign, read_first_settings
+from socialcrawl.text.wording import parse_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +22,9 @@ class MatchPreview:
         examined: the number of posts that were looked at.
         matching: the number of those that match.
         occurrences: how often the topic occurs in them.
-        matches: matching posts, the one that was stored last first: dicts of id, author, created_at, text, occurrences.
+        matches: matching posts, the one that was stored last first: dicts of id, author, created_at, text, occurrences,
+            and spans: [from, to] of each place in the text at which the topic occurs; not where a link or a name says
+            it, or where that cannot be told.
         others: posts that do not match, likewise.
 
     Example:
@@ -28,6 +33,9 @@ class MatchPreview:
         (6, 7, 8)
         >>> len(preview.matches), preview.others[0]["text"]
         (2, 'Bread recipes for Sunday @emil')
+        >>> post = preview.matches[0]
+        >>> [post["text"][begin:end] for begin, end in post["spans"]]
+        ['telescope']
     """
 
     examined: int
@@ -60,11 +68,62 @@ def preview_matches(
         platform, _ = read_first_settings(connection, find_campaign(connection, campaign)[0])
         with connection.begin():
             rows = read_newest_posts(connection, platform, newest)
+    return _match_rows(platform, words, rows, limit, seconds)
+
+
+@check_arguments(
+    texts=KEYWORDS, keywords=KEYWORDS, patterns=KEYWORDS, languages=KEYWORDS, platform=TEXT, limit=make_whole_rule(1),
+    timeout=TEXT,
+)  # fmt: skip
+def match_texts(
+    texts: Sequence[str],
+    keywords: Sequence[str] = (),
+    *,
+    patterns: Sequence[str] = (),
+    languages: Sequence[str] = (),
+    platform: str = DEFAULT.name,
+    limit: int = 50,
+    timeout: str = "5s",
+) -> MatchPreview:
+    """Return which of some texts match a topic, as `Dataset.preview_matches` does for stored posts.
+
+    Args:
+        texts: the posts.
+        keywords: see `Dataset.preview_matches`, as for the following.
+        patterns: regular expressions.
+        languages: no language of a text is known, so all match.
+        platform: whose hashtags, mentions and addresses count.
+        limit: the number of matching texts to return, and of others.
+        timeout: the longest time to count.
+
+    Raises:
+        SettingsError: the topic is unusable, there is no such platform, or counting takes too long.
+
+    Example:
+        >>> preview = sc.match_texts(["A clear sky", "Rain all day"], ["sky"])
+        >>> [post["text"] for post in preview.matches], preview.matches[0]["spans"]
+        (['A clear sky'], [[8, 11]])
+    """
+    rows = [("", None, text, None, None, None, None) for text in texts]
+    return _match_rows(platform, (keywords, patterns, languages), rows, limit, parse_seconds(timeout))
+
+
+def _match_rows(
+    platform: str,
+    words: tuple[Sequence[str], Sequence[str], Sequence[str]],
+    rows: Sequence[Sequence[Any]],
+    limit: int,
+    seconds: float,
+) -> MatchPreview:
     counts = count_matches(platform, words, [row[2:] for row in rows], seconds, time.monotonic)
     posts = [
-        {"id": row[0], "author": row[1], "created_at": row[4], "text": row[2], "occurrences": count}
+        {"id": row[0], "author": row[1], "created_at": row[4], "text": row[2], "occurrences": count, "spans": []}
         for row, count in zip(rows, counts, strict=True)
     ]
     found = [one for one in posts if one["occurrences"]]
     others = [one for one in posts if not one["occurrences"]]
-    return MatchPreview(len(posts), len(found), sum(counts), tuple(found[:limit]), tuple(others[:limit]))
+    shown = found[:limit]
+    places = find_match_spans(platform, words, [one["text"] for one in shown], seconds)
+    for one, spans in zip(shown, places, strict=True):
+        one["spans"] = spans
+    return MatchPreview(len(posts), len(found), sum(counts), tuple(shown), tuple(others[:limit]))

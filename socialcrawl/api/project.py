@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from socialcrawl.api.argument_checks import TEXT, ArgumentRule, check_arguments
+from socialcrawl.api.campaign_drafts import draft_file, load_file
+from socialcrawl.api.campaign_file import VALUES, CampaignFile
 from socialcrawl.api.dataset import Dataset
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.facts import DEFAULT
@@ -174,6 +176,49 @@ class Project:
         if is_missing(where):
             raise StoreError(f"The campaign {status.name!r} has not begun: there is no database {where} yet.")
         return Dataset(where)
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder for new campaign files: the first folder among its places; None where there is none."""
+        places = [parse_address(place) for place in self._places]
+        return next((place for place in places if isinstance(place, Path) and place.is_dir()), None)
+
+    @check_arguments(values=VALUES)
+    def draft(self, values: Mapping[str, Any]) -> CampaignFile:
+        """Return a new campaign file in `folder`, called like the campaign. Nothing is written before its `save`.
+
+        Args:
+            values: see `CampaignFile.create`; `name` is needed.
+
+        Raises:
+            SettingsError: there is no folder, the name is taken, or with one line for each key that is wrong.
+
+        Example:
+            >>> project = sc.open_project(".")
+            >>> file = project.draft({"name": "moon", "topic": {"keywords": ["moon"]}})
+            >>> file.path == project.folder / "moon.toml", file.path.exists()
+            (True, False)
+        """
+        known = [(status.name, status.database) for status in self.list_campaigns()]
+        return draft_file(self.folder, values, known)
+
+    @check_arguments(campaign=TEXT, digest=TEXT)
+    def load_file(self, campaign: str, *, digest: str | None = None) -> CampaignFile:
+        """Return the file of a campaign, to be edited. Only files of the project's places are opened.
+
+        Args:
+            campaign: its name or key.
+            digest: see `CampaignFile.load`.
+
+        Raises:
+            ConflictError: the file has another digest.
+            SettingsError: there is no such campaign, it has no file here, or the file is missing or no TOML.
+
+        Example:
+            >>> sc.open_project("example.toml").load_file("sky").values["crawl"]["steps"]
+            4
+        """
+        return load_file(self.find(campaign).file, digest, self._readings.has_file)
 
     @check_arguments(campaign=TEXT)
     def pause(self, campaign: str) -> bool:

@@ -1,5 +1,6 @@
 """The tokens of a campaign: read from the environment, kept secret, and used by one process at a time."""
 
+import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -93,6 +94,17 @@ def open_access(
     marks, bills = mark_tokens(platform, base, used)
     journals = {name: TokenJournal(make_state_folder() / f"{one}.sent") for name, one in marks.items()}
     return CampaignAccess(credentials, secrets, marks, bills, leases, journals)
+
+
+def list_variables(settings: Settings) -> dict[str, bool]:
+    """Return the environment variables that hold the tokens and addresses of a campaign, and whether each is set here.
+
+    One is also set where NAME_FILE names a file that holds it. No value is read.
+    """
+    wanted = [env for _, env in platform_of(settings).list_credentials(settings)]
+    names = [name for env in wanted for name in ((env,) if isinstance(env, str) else env or ())]
+    names += filter(None, (settings.notify.webhook_env, settings.notify.apprise_env))
+    return {name: any(os.environ.get(name + end) for end in ("", "_FILE")) for name in names}
 
 
 def read_token(variables: Variables | None) -> Secret:

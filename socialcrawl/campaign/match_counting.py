@@ -15,6 +15,7 @@ import orjson
 
 from socialcrawl.campaign.keywords import check_keywords
 from socialcrawl.errors import SettingsError
+from socialcrawl.graph.match_spans import find_spans
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.text.wording import pluralize
@@ -45,7 +46,8 @@ def count_matches(
     check_keywords(words[0])
     topic = _make_topic(platform, words)
     if words[1]:
-        return _count_in_child(platform, words, posts, seconds)
+        counts: list[int] = _ask_child("count", platform, words, posts, seconds)
+        return counts
     end, found = clock() + seconds, []
     for one in posts:
         if clock() > end:
@@ -54,16 +56,31 @@ def count_matches(
     return found
 
 
+def find_match_spans(
+    platform: str, words: tuple[Sequence[str], Sequence[str], Sequence[str]], texts: Sequence[str], seconds: float
+) -> list[list[list[int]]]:
+    """Return where a topic occurs in each of some texts: [from, to] of each place.
+
+    Raises:
+        SettingsError: see `count_matches`.
+    """
+    if not words[1] or not texts:
+        topic = _make_topic(platform, words)
+        return [[[*span] for span in find_spans(topic, text)] for text in texts]
+    found: list[list[list[int]]] = _ask_child("find", platform, words, [[text] for text in texts], seconds)
+    return found
+
+
 def _make_topic(platform: str, words: Sequence[Sequence[str]]) -> Topic:
     keywords, patterns, languages = words
     return Topic(keywords, patterns, languages, entities=find_platform(platform).entities)
 
 
-def _count_in_child(
-    platform: str, words: Sequence[Sequence[str]], posts: Sequence[Sequence[Any]], seconds: float
-) -> list[int]:
+def _ask_child(
+    what: str, platform: str, words: Sequence[Sequence[str]], posts: Sequence[Sequence[Any]], seconds: float
+) -> Any:
     try:
-        given = orjson.dumps([platform, [[*one] for one in words], [[*one] for one in posts]])
+        given = orjson.dumps([what, platform, [[*one] for one in words], [[*one] for one in posts]])
     except TypeError as error:  # half a character
         raise SettingsError("A keyword or regular expression is not valid text: type it again.") from error
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [ROOT, os.environ.get("PYTHONPATH")]))}
@@ -76,8 +93,7 @@ def _count_in_child(
             f"{_explain_timeout(len(posts), seconds)} A regular expression that repeats what it repeats, such as "
             "(a+)+, can take forever."
         ) from None
-    found: list[int] = orjson.loads(done.stdout)
-    return found
+    return orjson.loads(done.stdout)
 
 
 def _explain_timeout(posts: int, seconds: float) -> str:
@@ -85,10 +101,11 @@ def _explain_timeout(posts: int, seconds: float) -> str:
 
 
 def main() -> None:
-    """Count what stdin names, and write the counts to stdout."""
-    platform, words, posts = orjson.loads(sys.stdin.buffer.read())
+    """Count or find what stdin names, and write the counts or places to stdout."""
+    what, platform, words, posts = orjson.loads(sys.stdin.buffer.read())
     topic = _make_topic(platform, words)
-    sys.stdout.buffer.write(orjson.dumps([topic.hits(*one) for one in posts]))
+    found = [topic.hits(*one) if what == "count" else find_spans(topic, one[0]) for one in posts]
+    sys.stdout.buffer.write(orjson.dumps(found))
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ NOTICES = (
     'apprise_env = "NOTICES" for an address of apprise'
 )
 STAYS = f"A token stays out of this file: {ADVICE}."
+NOT_HERE = "this looks like a token or a password: put it into an environment variable, and write only its name here."
 FREE = (("notify", "command"),)  # a program's arguments, which belong to who wrote them, and are never shown
 DATABASE = ("database",)  # its password has another place, which its own refusal names
 
@@ -81,6 +82,13 @@ def advise(found: Mapping[Place, str], platform: str) -> Iterator[str]:
             f"{where} what looks like {what}. Secrets do not go into this file: put {each}, and only {names_of} here: "
             f"{advice}. A file can hold it too: NAME_FILE is its path"
         )
+
+
+def name_keys(places: Iterable[Place]) -> list[str]:
+    """Return the dotted keys at which secrets were found; a section for a key that is itself a secret."""
+    return list(
+        dict.fromkeys(".".join(part for part in place[:2] if isinstance(part, str) and part) for place in places)
+    )
 
 
 def _advise_on(platform: str) -> str:

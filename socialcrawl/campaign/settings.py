@@ -349,7 +349,9 @@ def check_settings(given: dict[str, Any], origin: str, text: str = "") -> Settin
     source, usual = given.get("source"), platform_facts.DEFAULT.name
     platform = str(source.get("platform", usual) if isinstance(source, dict) else usual)
     if found := dict(pasted_secrets.find_secrets(given, platform)):
-        raise SettingsError("\n".join(f"{origin}: {line}." for line in pasted_secrets.advise(found, platform)))
+        lines = [f"{origin}: {line}." for line in pasted_secrets.advise(found, platform)]
+        keys = pasted_secrets.name_keys(found)
+        raise SettingsError("\n".join(lines), [(key, pasted_secrets.NOT_HERE) for key in keys], keys)
     return _validate(given, origin, text)
 
 
@@ -357,5 +359,5 @@ def _validate(given: dict[str, Any], origin: str, text: str = "") -> Settings:
     try:
         return Settings.model_validate(given)
     except ValidationError as error:
-        lines = dict.fromkeys(explain_settings_error(error, Settings, origin, text))
-        raise SettingsError("\n".join(lines)) from None  # a traceback of pydantic says less
+        lines = {line: (key, advice) for key, line, advice in explain_settings_error(error, Settings, origin, text)}
+        raise SettingsError("\n".join(lines), lines.values()) from None  # a traceback of pydantic says less

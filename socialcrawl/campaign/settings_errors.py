@@ -43,8 +43,8 @@ ADVICE = {
 
 def explain_settings_error(
     error: ValidationError, settings: type[BaseModel], origin: str, text: str = ""
-) -> Iterator[str]:
-    """Yield a sentence for each thing that is wrong.
+) -> Iterator[tuple[str, str, str]]:
+    """Yield for each thing that is wrong its dotted key, a sentence, and the end of that: what to do, without a value.
 
     Args:
         error: what pydantic found.
@@ -59,16 +59,19 @@ def explain_settings_error(
         if not place:  # of the file as a whole
             said = problem["msg"].removeprefix("Value error, ")
             example = 'give topic={"keywords": ["telescope"]}'
-            yield f"{origin}: {said.replace(INIT, example) if origin == FROM_PYTHON else said}."
+            said = said.replace(INIT, example) if origin == FROM_PYTHON else said
+            yield "", f"{origin}: {said}.", f"{said}."
             continue
         kept = SECRETS.get(place[0], ())
         hidden = place[0] in SECRETS and (len(place) < 2 or place[1] in kept) and place[-1] != "kind"
         form = _PythonForm() if origin == FROM_PYTHON else _FileForm(origin, text, settings)
         named = form.name(place, problem, hidden=hidden)
+        key = ".".join(place[:2])
         if problem["type"] == "missing":
-            yield f"{named.removesuffix(': ')} is missing: {INIT}."
+            yield key, f"{named.removesuffix(': ')} is missing: {INIT}.", "this is missing."
             continue
-        yield f"{named}{_explain_problem(problem, place, settings, form, hidden=hidden)}"
+        advice = _explain_problem(problem, place, settings, form, hidden=hidden)
+        yield key, f"{named}{advice}", advice
 
 
 class _FileForm:

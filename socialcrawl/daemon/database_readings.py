@@ -96,6 +96,10 @@ class DatabaseReadings:
         with self._lock:
             self._last.pop(where, None)
 
+    def has_file(self, file: Path) -> bool:
+        """Return whether a campaign file was among the places at the last reading."""
+        return file in self._files
+
     def _find_databases(self) -> tuple[dict[DatabaseAddress, dict[str, dict[Path, Settings]]], list[tuple[Path, str]]]:
         """Return the databases with the files of their campaigns, by name, and the files that cannot be read."""
         found: dict[DatabaseAddress, dict[str, dict[Path, Settings]]] = {}

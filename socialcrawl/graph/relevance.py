@@ -83,7 +83,7 @@ def _fold(text: str) -> str:
     return folded.replace("\ufe0f", "").replace("i\u0307", "i")  # "as a picture"; i with a dot
 
 
-def _may_join(letter: str) -> bool:
+def may_join(letter: str) -> bool:
     """Return whether a character may become one with those before it: a mark, or a later part of a Hangul syllable."""
     first = unicodedata.normalize("NFKD", letter)[0]
     return unicodedata.category(first)[0] == "M" or "\u1160" <= first <= "\u11ff"
@@ -97,7 +97,7 @@ def _split_text(text: str) -> Iterator[str]:
     begin, end = 0, PIECE
     while end < len(text):
         last = end + RUN
-        while end < min(last, len(text)) and _may_join(text[end]):
+        while end < min(last, len(text)) and may_join(text[end]):
             end += 1
         yield text[begin:end]
         begin, end = end, end + PIECE
@@ -201,6 +201,10 @@ class Topic:
         if not self.patterns and len(text) <= SHORT:  # faster, but makes a list of all that it finds
             return linked + len(self._compiled.findall(fold(text)))
         return linked + sum(match.end() > match.start() for match in self._compiled.finditer(fold(text)))
+
+    def find_words(self, folded: str) -> list[tuple[int, int]]:
+        """Return the places (from, to) of keywords and expressions in a folded text; not of addresses in its links."""
+        return [match.span() for match in self._compiled.finditer(folded) if match.end() > match.start()]
 
     def hits(
         self,

@@ -18,6 +18,9 @@ FIXED = frozenset({"seed", "source", "name", "kind", "crawl.links"})
 """What may not change in any campaign. Kinds have more of their own."""
 
 
+UNCHANGEABLE = "this cannot change after the campaign has begun: restore it, or create a new campaign."
+
+
 class SettingDifference(NamedTuple):
     """One setting that differs: its section, its key ("" where the section is none), and what it was."""
 
@@ -72,7 +75,8 @@ def check_changes(name: str, found: Sequence[SettingDifference], fixed: Collecti
     if wrong:
         raise SettingsError(
             f"The campaign {name!r} cannot continue with another {' or '.join(one.dotted_key for one in wrong)}: "
-            f"{'; '.join(map(str, wrong))}. Restore it to continue it, or choose another name for a new campaign."
+            f"{'; '.join(map(str, wrong))}. Restore it to continue it, or choose another name for a new campaign.",
+            [(one.dotted_key, UNCHANGEABLE) for one in wrong],
         )
 
 

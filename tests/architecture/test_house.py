@@ -52,7 +52,7 @@ HOMES = {
     "sqlalchemy": ("storage/", "exporters/"),
     "alembic": ("storage/database/connection.py", "storage/database/health.py", "storage/schema/kept.py"),
     "starlette": ("daemon/health_page.py", "web/web_app.py"),
-    "fastapi": ("web/web_app.py", "web/http_api.py", "web/pages.py"),
+    "fastapi": ("web/",),
     "jinja2": ("web/page_templates.py",),
     "uvicorn": ("mock/server.py", "cli/commands/explore.py", "cli/commands/ui.py", "daemon/health_page.py"),
     "apprise": ("daemon/notice_addresses.py",),
