@@ -309,8 +309,8 @@ class CampaignFile:
         Example:
             >>> file = sc.CampaignFile.load("edited.toml")
             >>> file.set("crawl", "steps", 2)
-            >>> file.to_campaign().quote().to_dict()["at_most"]["requests"]
-            7
+            >>> file.to_campaign().settings["crawl"]["steps"]
+            2
         """
         from socialcrawl.api.campaign_runs import make_campaign  # noqa: PLC0415 - most programs that edit run nothing
 
