@@ -1,6 +1,6 @@
 """The templates of the pages: how they escape, and how they write numbers, instants and links."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from socialcrawl import CampaignStatus, __version__
 from socialcrawl.text.terminal import escape_controls
+from socialcrawl.text.wording import format_span
 from socialcrawl.web.campaign_reports import make_account_path
 from socialcrawl.web.sparkline import draw_sparkline
 
@@ -46,6 +47,8 @@ def make_templates() -> Environment:
         "badge": lambda state: CALM.get(state, "calm"),
         "act": lambda act: ACTS.get(act, act),
         "shown": format_value,
+        "span": format_span,
+        "marked": mark_matches,
     }
     made.globals |= {
         "version": __version__,
@@ -86,3 +89,12 @@ def draw_spark(status: CampaignStatus) -> Markup:
     curve: Sequence[float] = status.curve
     said = f"Found so far, by step: {curve[-1]:,.1f} at the end" if curve else ""
     return Markup(draw_sparkline(curve, said))  # noqa: S704  (made of numbers)
+
+
+def mark_matches(post: Mapping[str, Any]) -> list[tuple[str, bool]]:
+    """Return the text of a post in parts, and whether each is one that matches."""
+    parts, at = [], 0
+    for begin, end in post["spans"]:
+        parts += [(post["text"][at:begin], False), (post["text"][begin:end], True)]
+        at = end
+    return [*parts, (post["text"][at:], False)]

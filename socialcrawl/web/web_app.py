@@ -19,6 +19,9 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 from socialcrawl import Project, SettingsError, SocialcrawlError, __version__
 from socialcrawl.system.host_names import AllowedHosts, App, HostGuard
 from socialcrawl.web.campaign_reports import CampaignReports
+from socialcrawl.web.edit_api import edit_api
+from socialcrawl.web.edit_drafts import OneByOne
+from socialcrawl.web.edit_pages import edit_pages
 from socialcrawl.web.guards import API, PROBLEM_TYPE, AccessGuard, BodyGuard, SecureHeaders, make_problem
 from socialcrawl.web.http_api import api
 from socialcrawl.web.live_status import INTERVAL, LiveStatus
@@ -95,8 +98,11 @@ def make_app(project: Project, settings: WebSettings) -> App:
     )  # fmt: skip
     app.state.live, app.state.access, app.state.plotly = live, settings.access, find_plotly()
     app.state.reports, app.state.templates = CampaignReports(project, settings.now), make_templates()
+    app.state.one_by_one = OneByOne()
     app.state.templates.globals["style_ids"] = find_style_ids(app.state.plotly)
     app.include_router(api)
+    app.include_router(edit_api)
+    app.include_router(edit_pages)  # before the pages, one of which takes any button of a campaign
     app.include_router(pages)
     app.mount("/static", _StaticFiles(directory=FOLDER / "static"))
     app.add_exception_handler(AnyHTTPException, _answer_http_error)
