@@ -64,7 +64,8 @@ def apply_changes(text: str, changes: Iterable[Change], path: Path) -> str:
         except UnicodeEncodeError as error:
             raise SettingsError(f"{path}: the value of {key!r} is not valid text: type it again.") from error
         except ValueError as error:
-            wanted = {**given, section: {**own, key: value}} if section and isinstance(own, dict) else {key: value}
+            kept = own if isinstance(own, dict) else {}
+            wanted = {section: {**kept, key: value}} if section else {key: value}
             check_settings({**given, **wanted}, str(path), seen)  # which may say what is wrong
             raise SettingsError(f"{path}: {key!r} cannot be changed where it stands: edit the file by hand.") from error
     if len(text.encode()) > MAX_TOML:

@@ -66,6 +66,8 @@ def _find_end(line: str) -> str:
 def _change_plain(text: str, section: str, key: str, value: Any) -> str:
     wanted = deepcopy(parse_toml(text))
     table = wanted.setdefault(section, {}) if section else wanted
+    if not isinstance(table, dict):
+        raise ValueError(f"{section} is no table")  # noqa: TRY004 - what the caller is told of all texts
     if value is None:
         table.pop(key, None)
     else:

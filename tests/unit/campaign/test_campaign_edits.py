@@ -348,3 +348,82 @@ def test_files_of_older_versions_are_edited(path, tmp_path):
         for name, own in (("budget", {"max_requests": 4321}), ("limits", {"weight": 2.0}))
     )
     assert tomllib.loads(copy.read_text("utf-8")) == {**before, "budget": budget, "limits": limits}
+
+
+def test_a_draft_writes_nothing_before_it_is_saved_and_then_never_over_a_file(tmp_path):
+    first, second = (sc.CampaignFile.draft(tmp_path / "moon.toml", {"topic": {"keywords": ["moon"]}}) for _ in range(2))
+    assert list(tmp_path.iterdir()) == []
+    first.set("crawl", "steps", 9)
+    first.save()
+    assert read(tmp_path / "moon.toml").crawl.steps == 9
+    with pytest.raises(sc.SettingsError, match="already exists and was not overwritten"):
+        second.save()
+    first.set("crawl", "steps", 10)
+    first.save()
+    assert read(tmp_path / "moon.toml").crawl.steps == 10
+
+
+def test_what_is_wrong_is_told_by_key_and_without_the_value(file):
+    edited = sc.CampaignFile.load(file)
+    with pytest.raises(sc.SettingsError) as caught:
+        edited.update({"budget": {"max_money": -5.25}, "crawl": {"stepz": 1}, "seed": "nine"})
+    assert [key for key, _ in caught.value.problems] == ["seed", "crawl.stepz", "budget.max_money"]
+    assert not [said for _, said in caught.value.problems if "5.25" in said or "nine" in said]
+    assert len(str(caught.value).splitlines()) == 3
+    with pytest.raises(sc.SettingsError) as caught:
+        edited.set("source", "contact", "AAAAAAAAAAAAAAAAAAAAAMLheAAAAAAA0%2BuSeid%2BULvsea4JtiGRiSDSJSI")
+    assert caught.value.secrets == ("source.contact",)
+
+
+@pytest.mark.parametrize(
+    "values", [{"name": {"a": 1}}, {"name": {"": None}}, {"topic": 3}, {"topic": {"keywords": {"a": 1}}}]
+)
+def test_a_key_that_is_no_table_and_a_table_that_is_none_are_refused(file, values):
+    edited = sc.CampaignFile.load(file)
+    with pytest.raises(sc.SettingsError):
+        edited.update(values)
+    assert edited.text == TEXT
+
+
+def test_changes_of_a_campaign_that_has_begun_are_allowed_begin_an_epoch_or_are_refused(file):
+    for values, epoch in (
+        ({"budget": {"max_money": 9.0}, "crawl": {"steps": 5}}, []),
+        ({"topic": {"keywords": ["sky", "moon"]}}, ["topic.keywords"]),
+        ({"seeds": {"usernames": ["ann"]}}, ["seeds.usernames"]),
+        ({"accounts": {"exclude": ["*_bot"]}}, ["accounts.exclude"]),
+    ):
+        edited = sc.CampaignFile.load(file)
+        edited.update(values)
+        assert edited.check_change() == epoch
+    for values, key in (
+        ({"name": "b"}, "name"), ({"database": "b.db"}, "database"), ({"seed": 2}, "seed"),
+        ({"source": {"pages_per_user": 2}}, "source.pages_per_user"), ({"crawl": {"links": "replies"}}, "crawl.links"),
+    ):  # fmt: skip
+        edited = sc.CampaignFile.load(file)
+        edited.update(values)
+        with pytest.raises(sc.SettingsError) as caught:
+            edited.check_change()
+        assert [one for one, _ in caught.value.problems] == [key]
+        assert key in edited.fixed
+
+
+def test_a_project_edits_its_own_files_only(tmp_path, file):
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (inside / "b.toml").write_bytes(TEXT.replace('"a"', '"b"').encode())
+    project = sc.open_project(inside)
+    assert project.load_file("b").path == inside / "b.toml"
+    with pytest.raises(sc.SettingsError, match="no campaign 'a'"):
+        project.load_file("a")
+    with pytest.raises(sc.SettingsError, match="no folder for new campaign files"):
+        sc.open_project(file).draft({"name": "c"})
+    for name in ("b", "../c", ".c", "", None, 3):
+        with pytest.raises(sc.SettingsError) as caught:
+            project.draft({"name": name, "topic": {"keywords": ["sky"]}})
+        assert caught.value.problems[0][0] == "name"
+
+
+def test_a_name_that_another_file_has_for_the_same_database_is_refused(tmp_path):
+    (tmp_path / "old.toml").write_text('name = "b"\ndatabase = "b.db"\n[topic]\nkeywords = ["sky"]\n', "utf-8")
+    with pytest.raises(sc.SettingsError, match="there is a campaign 'b' in"):
+        sc.open_project(tmp_path).draft({"name": "b", "topic": {"keywords": ["sky"]}})
