@@ -128,7 +128,7 @@ async def preview(given: PreviewRequest, live: Live, turns: Turns) -> Any:
         if status is not None:
             found = preview_stored(live.project, status, words)
         elif given.texts:
-            found = preview_texts(given.platform or "x", given.texts, words)
+            found = preview_texts(given.platform, given.texts, words)
         else:
             raise SettingsError("Name a campaign with stored posts, or send texts.")
         return PreviewItem.model_validate(asdict(found))

@@ -7,6 +7,7 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeVar
 
 from fastapi.exceptions import HTTPException
@@ -81,7 +82,13 @@ def describe_values(values: Mapping[str, Any]) -> Described:
     """
     source = values.get("source")
     chosen = {"kind": values.get("kind"), "platform": source.get("platform") if isinstance(source, Mapping) else None}
-    return describe_settings(**{name: str(one) for name, one in chosen.items() if one})
+    return describe(**{name: str(one) for name, one in chosen.items() if one})
+
+
+@cache
+def describe(**chosen: str) -> Described:
+    """Return the settings of a kind and platform, made once; see `describe_settings`."""
+    return describe_settings(**chosen)
 
 
 def find_secrets(file: CampaignFile) -> Sequence[str]:

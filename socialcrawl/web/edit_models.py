@@ -72,7 +72,7 @@ class PreviewRequest(BaseModel):
     """A topic to try out on the stored posts of a campaign's database, or on texts."""
 
     campaign: str | None = Field(default=None, max_length=300, description="key of a campaign with stored posts")
-    platform: str | None = Field(default=None, max_length=100, description="of the texts")
+    platform: str = Field(default="x", min_length=1, max_length=100, description="of the texts")
     keywords: list[str] = Field(default=[], max_length=MOST_WORDS)
     patterns: list[str] = Field(default=[], max_length=MOST_WORDS)
     languages: list[str] = Field(default=[], max_length=10)

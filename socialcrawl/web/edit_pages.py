@@ -19,11 +19,11 @@ from socialcrawl import (
     Project,
     SettingsError,
     SocialcrawlError,
-    describe_settings,
 )
 from socialcrawl.web.edit_drafts import (
     MOST_TEXTS,
     QuoteView,
+    describe,
     describe_conflict,
     describe_values,
     find_secrets,
@@ -208,7 +208,7 @@ def _read_template(kind: str, platform: str) -> tuple[Described, Mapping[str, An
         SettingsError: there is no such kind or platform.
     """
     file = CampaignFile.draft(Path("campaign.toml"), {"kind": kind, "source": {"platform": platform}})
-    return describe_settings(kind, platform), file.values
+    return describe(kind=kind, platform=platform), file.values
 
 
 def _open_file(project: Project, status: CampaignStatus, file: CampaignFile) -> EditForm:
@@ -361,7 +361,7 @@ def _note_variables(make: Any) -> dict[str, str]:
 
 def _list_choices() -> tuple[list[tuple[str, str]], list[str]]:
     """Return the kinds with their purposes, and the platforms."""
-    keys = dict(list_keys(describe_settings()))
+    keys = dict(list_keys(describe()))
     kind, platform = keys["kind"], keys["source.platform"]
     purposes = dict(part.split(": ", 1) for part in kind["description"].split("; ") if ": " in part)
     platforms = platform["choices"] or platform["suggestions"]

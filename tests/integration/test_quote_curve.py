@@ -1,13 +1,17 @@
 """`quote --curve`: what ways of reading accounts find for more money, by what a database holds."""
 
+import html
 import json
+import re
 
 import numpy as np
 import pytest
 from archive_captures import write_policy
+from campaign_forms import read_fields
 from commands import socialcrawl
 from test_match_reading import ROOMY, matching
 from verified_campaigns import end_of
+from web_pages import log_in, serving
 from x_crawls import TOKEN_ENV, TOPIC, crawl, posts, rows
 
 import socialcrawl as sc
@@ -24,6 +28,7 @@ from socialcrawl.storage.queries.traces import CampaignTraces
 
 WORLD = (500, 3, 60.0)  # accounts, seed, posts of each
 POST = 500  # mills
+DASH = "\u2013"
 
 
 def reading(url, database, read, money, **more):
@@ -211,3 +216,25 @@ def test_only_a_count_of_all_the_time_says_how_many_posts_match(compared, tmp_pa
     """X counts the last seven days for the search by which other campaigns find their seeds."""
     file = write_like(tmp_path, compared[1][read], 20.0)
     assert read_curve(make_plan(read_file(file)), (900,)).matching == matching
+
+
+def test_the_form_of_a_campaign_shows_the_curve_that_the_command_has(compared, tmp_path):
+    _, asked, _ = compared
+    file = write_like(tmp_path, asked["search"], 5.0)
+    wanted = sc.Campaign.load(file).quote(curve=True).to_dict()["curve"]
+    with serving(file) as client:
+        log_in(client)
+        campaigns = client.get("/api/v1/campaigns").json()["campaigns"]
+        path = f"/campaigns/{next(one['key'] for one in campaigns if one['name'] == 'by-search')}/edit"
+        values = read_fields(client.get(path)).values | {"-do": "quote"}
+        part = client.post(path, data=values, headers={"x-part": "1"}).text
+    shown = " ".join(re.sub(r"<[^>]+>", " ", html.unescape(part)).split())
+    assert wanted["recommendation"] in shown
+    for row in zip(*(way["expected"] for way in wanted["ways"]), strict=True):
+        cells = [
+            DASH if one["relevance"] is None
+            else f"{one['relevance']:,.0f}" + f" {one['low']:,.0f} to {one['high']:,.0f}" * (one["high"] > one["low"])
+            for one in row
+        ]  # fmt: skip
+        assert f"${row[0]['dollars']:,.2f} {' '.join(cells)}" in shown
+    assert len(wanted["ways"]) == 3

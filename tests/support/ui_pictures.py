@@ -28,13 +28,14 @@ def take_pictures(out: Path, folder: Path, state: Path) -> None:
                     links = page.locator("th a").evaluate_all("all => all.map(one => one.href)")
                     shots |= {f"campaign{place}": link for place, link in enumerate(links[:6])}
                     shots |= {"accounts": f"{links[-1]}/accounts", "posts": f"{links[-1]}/posts"}
+                    shots |= {"new": f"{pages.url}new", "form": f"{pages.url}new?kind=collect&platform=x"}
                     page.goto(shots["accounts"])
                     first = page.locator(".account a").first
                     if first.count():
                         shots["account"] = first.evaluate("one => one.href")
                     for name, url in shots.items():
                         page.goto(url)
-                        if name.startswith("campaign"):
+                        if name.startswith(("campaign", "form")):
                             page.wait_for_timeout(2_500)
                         page.screenshot(path=out / f"{name}-{width}-{scheme}.png", full_page=True)
                     assert (page.elsewhere, page.complaints) == ([], [])
