@@ -10,10 +10,10 @@ from typing import Any
 __version__ = "0.1.0"
 __all__ = [
     "Campaign", "CampaignEnding", "CampaignFile", "CampaignPage", "CampaignStatus", "ConflictError", "Dataset",
-    "Estimator", "Graph", "MatchPreview", "Network", "PluginError", "PostsFileError", "Project", "RunProgress",
-    "SettingsError", "SimulationResult", "SocialcrawlError", "SourceError", "StoreError", "Table", "TableColumn",
-    "TextReport", "describe_settings", "open", "open_project",
-    "simulate",
+    "Estimator", "Graph", "LabelFile", "MatchPreview", "Network", "PluginError", "PostsFileError", "Project",
+    "RunProgress", "SettingsError", "SimulationResult", "SocialcrawlError", "SourceError", "StoreError", "Table",
+    "TableColumn", "TextReport", "describe_model", "describe_settings", "list_models", "open", "open_project",
+    "simulate", "train_model",
 ]  # fmt: skip
 
 _HOMES = {
@@ -35,6 +35,10 @@ _HOMES = {
     "open_project": ("api.project", "open_project"),
     "Project": ("api.project", "Project"),
     "CampaignStatus": ("api.project", "CampaignStatus"),
+    "LabelFile": ("api.labels", "LabelFile"),
+    "describe_model": ("api.model_training", "describe_model"),
+    "list_models": ("api.model_training", "list_models"),
+    "train_model": ("api.model_training", "train_model"),
     "Table": ("api.data_tables", "Table"),
     "TableColumn": ("api.data_tables", "TableColumn"),
     **{
