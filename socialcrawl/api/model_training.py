@@ -33,10 +33,11 @@ LEARNERS = ("tree", "logistic")
 TELLING = 15  # words that are shown
 LEAST_POSTS = 2  # that have to have a word, as `socialcrawl train` asks for where nothing is said
 MOST_MODELS = 1_000  # of the same labels
+WORDS = KEYWORDS._replace(convert=lambda given: () if given in ([], ()) else KEYWORDS.convert(given))
 
 
 @check_arguments(
-    labels=PATH, out=PATH, learner=TEXT, without=KEYWORDS, least=make_whole_rule(1), balanced=SWITCH,
+    labels=PATH, out=PATH, learner=TEXT, without=WORDS, least=make_whole_rule(1), balanced=SWITCH,
     folds=make_whole_rule(2), seed=make_whole_rule(0),
 )  # fmt: skip
 def train_model(

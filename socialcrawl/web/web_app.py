@@ -21,6 +21,9 @@ from socialcrawl.system.host_names import AllowedHosts, App, HostGuard
 from socialcrawl.web.campaign_reports import CampaignReports
 from socialcrawl.web.guards import API, PROBLEM_TYPE, AccessGuard, BodyGuard, SecureHeaders, make_problem
 from socialcrawl.web.http_api import api
+from socialcrawl.web.label_api import label_api
+from socialcrawl.web.label_pages import label_pages
+from socialcrawl.web.label_queues import LabelQueues
 from socialcrawl.web.live_status import INTERVAL, LiveStatus
 from socialcrawl.web.page_answers import render
 from socialcrawl.web.page_templates import FOLDER, make_templates
@@ -96,7 +99,10 @@ def make_app(project: Project, settings: WebSettings) -> App:
     app.state.live, app.state.access, app.state.plotly = live, settings.access, find_plotly()
     app.state.reports, app.state.templates = CampaignReports(project, settings.now), make_templates()
     app.state.templates.globals["style_ids"] = find_style_ids(app.state.plotly)
+    app.state.label_queues = LabelQueues(project)
     app.include_router(api)
+    app.include_router(label_api)
+    app.include_router(label_pages)
     app.include_router(pages)
     app.mount("/static", _StaticFiles(directory=FOLDER / "static"))
     app.add_exception_handler(AnyHTTPException, _answer_http_error)
