@@ -20,8 +20,8 @@ from socialcrawl.platforms.facts import DEFAULT as DEFAULT_PLATFORM
 BEGINNING = "The campaign has not begun: it will begin with this model."
 EPOCH = (
     "A daemon reads the changed file within seconds and begins a new epoch: matches, relevance and links are computed "
-    "again from the stored posts, and nothing is bought again. `socialcrawl run` in a terminal refuses the change "
-    "until it is given --change."
+    "again from the stored posts, and nothing is bought again. In a terminal, socialcrawl run refuses the change until "
+    "it is given --change."
 )
 MARK = b"\xef\xbb\xbf"  # as Windows editors put it before a text
 

@@ -115,7 +115,9 @@ class LabelQueues:
         if not self._training.acquire(blocking=False):
             raise sc.SettingsError("Another model is being trained: try again when it is done.")
         try:
-            return sc.train_model(self.open_labels(status).path, learner=learner, without=without)
+            labels = self.open_labels(status)
+            _check_enough(labels)
+            return sc.train_model(labels.path, learner=learner, without=without)
         finally:
             self._training.release()
 
@@ -181,6 +183,18 @@ def use_model(
     effect = file.use_model(model, keep_keywords=keep_keywords)
     file.save()
     return effect
+
+
+def _check_enough(labels: sc.LabelFile) -> None:
+    """Check that there are as many labels as a model needs.
+
+    Raises:
+        SettingsError: there are not.
+    """
+    lacking = {kind: labels.LEAST - labels.counts[kind] for kind in ("on_topic", "off_topic")}
+    wanted = [f"{count:,} more {kind.replace('_', ' ')}" for kind, count in lacking.items() if count > 0]
+    if wanted:
+        raise sc.SettingsError(f"A model needs {labels.LEAST} posts of each kind: label {' and '.join(wanted)}.")
 
 
 def _find_used(status: sc.CampaignStatus) -> Path | None:
