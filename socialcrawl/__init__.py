@@ -35,7 +35,7 @@ _HOMES = {
     "open_project": ("api.project", "open_project"),
     "Project": ("api.project", "Project"),
     "CampaignStatus": ("api.project", "CampaignStatus"),
-    "LabelFile": ("api.labels", "LabelFile"),
+    "LabelFile": ("api.label_file", "LabelFile"),
     "describe_model": ("api.model_training", "describe_model"),
     "list_models": ("api.model_training", "list_models"),
     "train_model": ("api.model_training", "train_model"),

@@ -7,7 +7,7 @@ from socialcrawl.api.data_tables import Table as Table
 from socialcrawl.api.data_tables import TableColumn as TableColumn
 from socialcrawl.api.dataset import Dataset as Dataset
 from socialcrawl.api.dataset import open_dataset as open  # noqa: A004
-from socialcrawl.api.labels import LabelFile as LabelFile
+from socialcrawl.api.label_file import LabelFile as LabelFile
 from socialcrawl.api.laboratory import Graph as Graph
 from socialcrawl.api.laboratory import SimulationResult as SimulationResult
 from socialcrawl.api.laboratory import simulate as simulate

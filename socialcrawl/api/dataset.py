@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from socialcrawl.api.argument_checks import KEYWORDS, PARAMETERS, PATH, SWITCH, TEXT, check_arguments, make_whole_rule
 from socialcrawl.api.data_tables import Reader, Table, make_columns, make_query_table, parse_lists
-from socialcrawl.api.labels import LABELS, LabelFile, choose_unlabelled
+from socialcrawl.api.label_file import LABELS, LabelFile, choose_unlabelled
 from socialcrawl.api.match_preview import MatchPreview, preview_matches
 from socialcrawl.api.network import Network
 from socialcrawl.api.page_addresses import find_account_page, finish_post

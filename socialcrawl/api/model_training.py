@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from socialcrawl.api.argument_checks import KEYWORDS, PATH, SWITCH, TEXT, check_arguments, make_whole_rule
-from socialcrawl.api.labels import ENDING
+from socialcrawl.api.label_file import ENDING
 from socialcrawl.api.text_report import TextReport
 from socialcrawl.crawls.sample.labels import read_text_labels
 from socialcrawl.crawls.text_models.cross_validation import (

@@ -10,7 +10,7 @@ from typing import Any
 
 from socialcrawl.api.argument_checks import TEXT, ArgumentRule, check_arguments
 from socialcrawl.api.dataset import Dataset
-from socialcrawl.api.labels import ENDING, LabelFile
+from socialcrawl.api.label_file import ENDING, LabelFile
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.facts import DEFAULT
 from socialcrawl.daemon.campaign_state import BROKEN, DONE, DOWN, STALLED, STOPPED

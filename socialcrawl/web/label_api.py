@@ -41,7 +41,7 @@ def get_queue(
     status: Status,
     queues: Queues,
     limit: Annotated[int, Query(ge=1, le=BATCH, description="posts at most")] = 10,
-    drawn: Annotated[bool, Query(description="draw them at random, also where there is a model")] = False,  # noqa: FBT002
+    drawn: Annotated[bool, Query(description="draw them at random, also where there is a model")] = False,  # noqa: FBT002 (of the address)
 ) -> LabelQueueItem:
     """Return the posts to label next: those of which the newest model is least sure, or posts drawn at random."""
     queue = queues.read(status, drawn=drawn)

@@ -23,13 +23,13 @@ Drawn = Annotated[bool, Query()]
 
 
 @label_pages.get("/campaigns/{key}/label")
-def show_labels(request: Request, status: Status, queues: Queues, drawn: Drawn = False) -> Response:  # noqa: FBT002
+def show_labels(request: Request, status: Status, queues: Queues, drawn: Drawn = False) -> Response:  # noqa: FBT002 (of the address)
     """Show the post to label next, how many labels there are, and the models that were trained from them."""
     return _render(request, status, queues, drawn=drawn)
 
 
 @label_pages.post("/campaigns/{key}/label")
-async def put_label(request: Request, status: Status, queues: Queues, drawn: Drawn = False) -> Response:  # noqa: FBT002
+async def put_label(request: Request, status: Status, queues: Queues, drawn: Drawn = False) -> Response:  # noqa: FBT002 (of the address)
     """Label a post, or take the last label back, by a button."""
     form = await read_change(request)
     answer, post = form.get("answer", ""), form.get("post", "")

@@ -12,7 +12,7 @@ from test_train import crawled, text_of, told
 from tiny_town import posts_of
 from x_crawls import rows
 
-from socialcrawl.api.labels import LabelFile
+from socialcrawl.api.label_file import LabelFile
 from socialcrawl.cli.commands.label import ASKED, LabelOptions, label
 from socialcrawl.cli.databases import ChosenDatabase
 from socialcrawl.crawls.sample.labels import read_text_labels

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from socialcrawl.api.labels import LabelFile, choose_unlabelled
+from socialcrawl.api.label_file import LabelFile, choose_unlabelled
 from socialcrawl.cli.databases import ChosenDatabase
 from socialcrawl.crawls.text_models.informative_posts import StoredText
 from socialcrawl.crawls.text_models.model_file import read_model

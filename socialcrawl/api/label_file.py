@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from sqlalchemy import Connection
-
 from socialcrawl.api.argument_checks import PATH, TEXT, ArgumentRule, check_arguments, make_type_rule
 from socialcrawl.crawls.sample.labels import NO, YES, read_cells
 from socialcrawl.crawls.text_models.cross_validation import FOLDS
@@ -17,6 +15,7 @@ from socialcrawl.crawls.text_models.text_model import TextModel
 from socialcrawl.crawls.text_models.vocabulary import count_words, identify_words
 from socialcrawl.engine.draws import draw_chance
 from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.queries.topic_posts import count_stored_posts, read_stored_posts
 from socialcrawl.system.files import replace_file
 from socialcrawl.system.locks import Lock
@@ -142,7 +141,7 @@ LABELS = make_type_rule(LabelFile, "a LabelFile")
 
 
 def choose_unlabelled(
-    connection: Connection,
+    connection: Opened,
     campaign: int,
     labels: LabelFile | None,
     wanted: tuple[int, int, int | None],
