@@ -7,11 +7,15 @@ from socialcrawl.api.data_tables import Table as Table
 from socialcrawl.api.data_tables import TableColumn as TableColumn
 from socialcrawl.api.dataset import Dataset as Dataset
 from socialcrawl.api.dataset import open_dataset as open  # noqa: A004
+from socialcrawl.api.label_file import LabelFile as LabelFile
 from socialcrawl.api.laboratory import Graph as Graph
 from socialcrawl.api.laboratory import SimulationResult as SimulationResult
 from socialcrawl.api.laboratory import simulate as simulate
 from socialcrawl.api.match_preview import MatchPreview as MatchPreview
 from socialcrawl.api.match_preview import match_texts as match_texts
+from socialcrawl.api.model_training import describe_model as describe_model
+from socialcrawl.api.model_training import list_models as list_models
+from socialcrawl.api.model_training import train_model as train_model
 from socialcrawl.api.network import Network as Network
 from socialcrawl.api.project import CampaignStatus as CampaignStatus
 from socialcrawl.api.project import Project as Project
@@ -29,9 +33,36 @@ from socialcrawl.errors import StoreError as StoreError
 
 __version__: str
 __all__ = [
-    "Campaign", "CampaignEnding", "CampaignFile", "CampaignPage", "CampaignStatus", "ConflictError", "Dataset",
-    "Estimator", "Graph", "MatchPreview", "Network", "PluginError", "PostsFileError", "Project", "RunProgress",
-    "SettingsError", "SimulationResult", "SocialcrawlError", "SourceError", "StoreError", "Table", "TableColumn",
-    "TextReport", "describe_settings", "match_texts", "open", "open_project",
+    "Campaign",
+    "CampaignEnding",
+    "CampaignFile",
+    "CampaignPage",
+    "CampaignStatus",
+    "ConflictError",
+    "Dataset",
+    "Estimator",
+    "Graph",
+    "LabelFile",
+    "MatchPreview",
+    "Network",
+    "PluginError",
+    "PostsFileError",
+    "Project",
+    "RunProgress",
+    "SettingsError",
+    "SimulationResult",
+    "SocialcrawlError",
+    "SourceError",
+    "StoreError",
+    "Table",
+    "TableColumn",
+    "TextReport",
+    "describe_model",
+    "describe_settings",
+    "list_models",
+    "match_texts",
+    "open",
+    "open_project",
     "simulate",
+    "train_model",
 ]  # fmt: skip

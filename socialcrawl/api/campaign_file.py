@@ -5,22 +5,29 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from socialcrawl.api.argument_checks import PATH, TEXT, ArgumentRule, check_arguments
+from socialcrawl.api.argument_checks import PATH, SWITCH, TEXT, ArgumentRule, check_arguments
 from socialcrawl.campaign.campaign_edits import apply_changes, check_digest, decode_raw, list_changes, save_changes
 from socialcrawl.campaign.change_rules import compare_plans, list_fixed
+from socialcrawl.campaign.cost_outlook import has_begun
 from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import Settings, check_settings, decode_campaign, place_settings, read_campaign_bytes
 from socialcrawl.campaign.settings_schema import describe_sections
 from socialcrawl.campaign.template_file import make_template_text, write_new_file
 from socialcrawl.crawls.facts import DEFAULT
 from socialcrawl.daemon.campaign_check import check_campaign
-from socialcrawl.errors import SettingsError
+from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.formats.documents import compute_checksum
 from socialcrawl.platforms.facts import DEFAULT as DEFAULT_PLATFORM
 
 if TYPE_CHECKING:
     from socialcrawl.api.campaign_runs import Campaign
 
+BEGINNING = "The campaign has not begun: it will begin with this model."
+EPOCH = (
+    "A daemon reads the changed file within seconds and begins a new epoch: matches, relevance and links are computed "
+    "again from the stored posts, and nothing is bought again. In a terminal, socialcrawl run refuses the change until "
+    "it is given --change."
+)
 MARK = b"\xef\xbb\xbf"  # as Windows editors put it before a text
 
 
@@ -315,6 +322,47 @@ class CampaignFile:
         from socialcrawl.api.campaign_runs import make_campaign  # noqa: PLC0415 - most programs that edit run nothing
 
         return make_campaign(self._read_settings())
+
+    @check_arguments(model=PATH, keep_keywords=SWITCH)
+    def use_model(self, model: "str | os.PathLike[str]", *, keep_keywords: bool = True) -> str:
+        """Have a model decide which posts are on topic, and return what that does to the campaign.
+
+        It sets `model` under [topic], relative to this file where the model lies beside it.
+
+        Args:
+            model: a file of `train_model`.
+            keep_keywords: whether the keywords stay: then they are searched for, and the model decides on the posts.
+
+        Raises:
+            SettingsError: the file is no model, the campaign has begun and cannot change its topic, or something else
+                would be wrong, such as no accounts to begin with. Nothing is changed then.
+            StoreError: the database cannot be used.
+
+        Example:
+            >>> report = sc.train_model("sky-labels.csv", "used.json")
+            >>> file = sc.CampaignFile.load("new.toml")
+            >>> print(file.use_model("used.json"))
+            The campaign has not begun: it will begin with this model. No keyword is searched for.
+            >>> file.values["topic"]["keywords"], file.values["topic"]["model"]
+            (['telescope'], 'used.json')
+        """
+        before, folder, place = self._text, self._path.parent.resolve(), Path(model).resolve()
+        name = place.relative_to(folder) if place.is_relative_to(folder) else place
+        without = {} if keep_keywords else {"keywords": None, "patterns": None}
+        try:
+            self.update({"topic": {"model": name.as_posix(), "model_checksum": None, **without}})
+            plan = check_campaign(self._read_settings())
+            begun = has_begun(plan)
+            if begun and "topic" in plan.fixed and self._text != before:
+                raise SettingsError(
+                    f"The campaign {plan.settings.name!r} has begun, and its topic cannot change any more: begin a new "
+                    "campaign with this model."
+                )
+        except SocialcrawlError:
+            self._text = before
+            raise
+        searched = "Keywords are only searched for." if plan.queries else "No keyword is searched for."
+        return f"{EPOCH if begun else BEGINNING} {searched}"
 
     def save(self) -> None:
         """Write the file: as a whole or not at all, with its mode, and only if it is still the one that was read.

@@ -6,6 +6,8 @@ from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import orjson
+
 from socialcrawl.api.argument_checks import check_arguments, make_whole_rule
 from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.arrow_batches import make_batch, make_schema
@@ -209,3 +211,11 @@ def make_columns(columns: Mapping[str, tuple[str, str]]) -> list[TableColumn]:
 def _format_cell(cell: Any) -> str:
     text = "" if cell is None else str(cell)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}\u2026"
+
+
+def parse_lists(row: Sequence[Any], places: Sequence[int]) -> list[Any]:
+    """Return the cells of a row, with the JSON at some places as lists."""
+    cells = list(row)
+    for place in places:
+        cells[place] = None if cells[place] is None else orjson.loads(cells[place])
+    return cells

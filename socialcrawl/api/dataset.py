@@ -3,19 +3,19 @@
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import date
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import orjson
-
 from socialcrawl.api.argument_checks import KEYWORDS, PARAMETERS, PATH, SWITCH, TEXT, check_arguments, make_whole_rule
-from socialcrawl.api.data_tables import Reader, Table, make_columns, make_query_table
+from socialcrawl.api.data_tables import Reader, Table, make_columns, make_query_table, parse_lists
+from socialcrawl.api.label_file import LABELS, LabelFile, choose_unlabelled
 from socialcrawl.api.match_preview import MatchPreview, preview_matches
 from socialcrawl.api.network import Network
-from socialcrawl.api.page_addresses import find_account, find_account_page, finish_post
+from socialcrawl.api.page_addresses import find_account_page, finish_post
 from socialcrawl.api.post_search import INSTANT, make_filter, read_found
 from socialcrawl.api.table_definitions import (
     ACCOUNTS,
@@ -30,24 +30,12 @@ from socialcrawl.api.table_definitions import (
     read_changes,
     read_charged,
 )
-from socialcrawl.api.text_report import CampaignPage, TextReport
-from socialcrawl.crawls.base import ReportRequest
-from socialcrawl.crawls.reporting import explain
-from socialcrawl.engine.clock import SystemClock
-from socialcrawl.exporters.datasheet import render_page
-from socialcrawl.exporters.export import make_datasheet
-from socialcrawl.exporters.selection import open_selection
-from socialcrawl.render.campaign_report import collect_values, read_report, show
-from socialcrawl.render.console import Console, render_text
-from socialcrawl.render.explanation import collect_explanation, show_explanation
-from socialcrawl.render.html_elements import render_fragment
-from socialcrawl.render.html_report import AccountLink, list_sections, make_page
-from socialcrawl.render.report_values import collect_charts
+from socialcrawl.api.text_report import CampaignPage, TextReport, explain_account, read_campaign_page, read_datasheet
+from socialcrawl.crawls.text_models.model_file import read_model
 from socialcrawl.storage.database.address import DatabaseAddress, parse_address
 from socialcrawl.storage.database.readonly import run_query
 from socialcrawl.storage.queries.read_session import ReadSession
 from socialcrawl.storage.queries.summary import find_campaign, list_campaigns, read_first_settings
-from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.text.post_query import parse_query
 from socialcrawl.text.wording import parse_seconds
 
@@ -366,6 +354,47 @@ class Dataset:
         words, bounds = (keywords, patterns, languages), (limit, newest, parse_seconds(timeout))
         return preview_matches(self._session, campaign, words, bounds)
 
+    @check_arguments(
+        labels=LABELS, count=make_whole_rule(1), model=PATH, most=make_whole_rule(1), seed=make_whole_rule(0),
+        campaign=TEXT,
+    )  # fmt: skip
+    def choose_posts_to_label(
+        self,
+        labels: LabelFile | None = None,
+        *,
+        count: int = 50,
+        model: "str | os.PathLike[str] | None" = None,
+        most: int | None = None,
+        seed: int = 1,
+        campaign: str | None = None,
+    ) -> list[dict[str, Any]]:
+        """Return stored posts of a campaign whose labels teach a model most, as dicts of id, text and matches.
+
+        None has a label, nor the words of one that has.
+
+        Args:
+            labels: the labels that are there.
+            count: how many posts.
+            model: a file of `train_model`: choose the posts that it is least sure of (uncertainty sampling). None: half
+                of the posts match the topic, half do not, all drawn at random.
+            most: the number of stored posts to look at, drawn from all; None: all.
+            seed: of the draws.
+            campaign: its name.
+
+        Raises:
+            SettingsError: the model cannot be read.
+            StoreError: there is no such campaign.
+
+        Example:
+            >>> [post["matches"] for post in data.choose_posts_to_label(count=3)]
+            [True, False, True]
+        """
+        learned = None if model is None else read_model(Path(model))
+        with self._session.open_reader() as connection:
+            number, _ = find_campaign(connection, campaign)
+            found = choose_unlabelled(connection, number, labels, (count, seed, most), learned)
+        return [asdict(one) for one in found]
+
     @check_arguments(query=TEXT, params=PARAMETERS, timeout=TEXT)
     def sql(
         self, query: str, *, params: Sequence[Any] | Mapping[str, Any] | None = None, timeout: str = "30s"
@@ -412,20 +441,7 @@ class Dataset:
             >>> report.to_dict()["accounts_on_topic"]
             5
         """
-        now = SystemClock().now()
-        with self._session.open_reader() as connection:
-            found = read_report(connection, campaign, ReportRequest(top, now))
-
-        def render(with_texts: bool) -> str:  # noqa: FBT001 (the page calls it)
-            with self._session.open_reader() as connection:
-                return make_page(connection, found, now, with_texts=with_texts)
-
-        def list_parts(link: AccountLink) -> list[tuple[str, str]]:
-            with self._session.open_reader() as connection:
-                return list_sections(connection, found, now, link)
-
-        text = render_text(lambda console: show(console, found))
-        return CampaignPage(text, collect_values(found), render, list_parts, collect_charts(found))
+        return read_campaign_page(self._session, campaign, top)
 
     @check_arguments(user=TEXT, campaign=TEXT, top=make_whole_rule(0))
     def explain(self, user: str, *, campaign: str | None = None, top: int = 10) -> TextReport:
@@ -445,15 +461,7 @@ class Dataset:
             >>> print(data.explain("dora").text.splitlines()[0])
             @dora in the campaign sky
         """
-        with self._session.open_reader() as connection:
-            traces = CampaignTraces(connection)
-            trace = explain(traces, user, campaign)
-            page = find_account(traces, user, campaign)
-
-        def print_to(console: Console) -> None:
-            show_explanation(trace, console, top)
-
-        return TextReport(render_text(print_to), collect_explanation(trace) | {"page": page}, render_fragment(print_to))
+        return explain_account(self._session, user, campaign, top)
 
     @check_arguments(campaign=TEXT)
     def datasheet(self, *, campaign: str | None = None) -> TextReport:
@@ -466,9 +474,7 @@ class Dataset:
             >>> print(data.datasheet().text.splitlines()[0])
             # Datasheet: sky
         """
-        with self._session.open_reader() as connection, open_selection(connection, campaign) as choice:
-            values = make_datasheet(choice, None, SystemClock().now())
-        return TextReport(render_page({**values, "files": []}), values)
+        return read_datasheet(self._session, campaign)
 
     def _make_table(
         self,
@@ -485,14 +491,7 @@ class Dataset:
 
         def read(size: int) -> Iterator[Sequence[Sequence[Any]]]:
             for rows in source(size):
-                parsed = [_parse_lists(row, lists) for row in rows] if lists else rows
+                parsed = [parse_lists(row, lists) for row in rows] if lists else rows
                 yield parsed if finish is None else [finish(row) for row in parsed]
 
         return Table(name, make_columns(definition.columns), read)
-
-
-def _parse_lists(row: Sequence[Any], places: Sequence[int]) -> list[Any]:
-    cells = list(row)
-    for place in places:
-        cells[place] = None if cells[place] is None else orjson.loads(cells[place])
-    return cells

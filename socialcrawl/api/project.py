@@ -12,6 +12,7 @@ from socialcrawl.api.argument_checks import TEXT, ArgumentRule, check_arguments
 from socialcrawl.api.campaign_drafts import draft_file, load_file
 from socialcrawl.api.campaign_file import VALUES, CampaignFile
 from socialcrawl.api.dataset import Dataset
+from socialcrawl.api.label_file import ENDING, LabelFile
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.facts import DEFAULT
 from socialcrawl.daemon.campaign_state import BROKEN, DONE, DOWN, STALLED, STOPPED
@@ -219,6 +220,29 @@ class Project:
             4
         """
         return load_file(self.find(campaign).file, digest, self._readings.has_file)
+
+    @check_arguments(campaign=TEXT)
+    def open_labels(self, campaign: str) -> LabelFile:
+        """Return the labels of a campaign: `NAME-labels.csv` beside its file NAME.toml, or else beside its database.
+
+        Raises:
+            SettingsError: there is no such campaign, the file has other columns, or the campaign has no file and no
+                folder.
+
+        Example:
+            >>> sc.open_project("example.toml").open_labels("sky")
+            <LabelFile example-labels.csv>
+        """
+        status, where = self._find(campaign)
+        if status.file and (file := Path(status.file)).is_file():
+            return LabelFile.load(file.with_name(f"{file.stem}-{ENDING}"))
+        if not isinstance(where, Path):
+            raise SettingsError(
+                f"The campaign {status.name!r} has no campaign file here, and its labels lie beside one: open its file."
+            )
+        name = re.sub(r"[^A-Za-z0-9_.-]", "_", status.name)
+        start = name if name == where.stem else f"{where.stem}-{name}"
+        return LabelFile.load(where.with_name(f"{start}-{ENDING}"))
 
     @check_arguments(campaign=TEXT)
     def pause(self, campaign: str) -> bool:

@@ -19,18 +19,19 @@ class Lock:
         path: the file, which is made if it is not there.
         busy: what to say if another process holds it.
         remedy: what to do if it cannot be made.
+        wait: whether to wait until another process, or another thread, releases it.
 
     Raises:
         HeldError: another process holds it; the message names the process, if that has written its id.
         StoreError: it cannot be made.
     """
 
-    def __init__(self, path: Path, busy: str, remedy: str = "check the folder") -> None:
+    def __init__(self, path: Path, busy: str, remedy: str = "check the folder", *, wait: bool = False) -> None:
         self.path = path
         try:
-            self._file: int | None = _take(path, busy)
+            self._file: int | None = _take(path, busy, wait=wait)
             while self._file is None:  # its holder removed it between our two steps
-                self._file = _take(path, busy)
+                self._file = _take(path, busy, wait=wait)
         except OSError as error:
             raise StoreError(f"The lock {path} cannot be made ({error.strerror}): {remedy}.") from error
 
@@ -99,14 +100,14 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-def _take(path: Path, busy: str) -> int | None:
+def _take(path: Path, busy: str, *, wait: bool) -> int | None:
     """Return the file, open and locked; None if it was removed before it was locked."""
     from filelock import lock_descriptor  # noqa: PLC0415
 
     file = os.open(path, os.O_RDWR | os.O_CREAT, get_file_mode())
     taken = False
     try:
-        if not lock_descriptor(file, blocking=False):
+        if not lock_descriptor(file, blocking=wait):
             raise HeldError(f"{busy}{_describe_holder(file)}")
         if _is_same_file(path, file):
             os.ftruncate(file, 0)

@@ -24,6 +24,9 @@ from socialcrawl.web.edit_drafts import OneByOne
 from socialcrawl.web.edit_pages import edit_pages
 from socialcrawl.web.guards import API, PROBLEM_TYPE, AccessGuard, BodyGuard, SecureHeaders, make_problem
 from socialcrawl.web.http_api import api
+from socialcrawl.web.label_api import label_api
+from socialcrawl.web.label_pages import label_pages
+from socialcrawl.web.label_queues import LabelQueues
 from socialcrawl.web.live_status import INTERVAL, LiveStatus
 from socialcrawl.web.page_answers import render
 from socialcrawl.web.page_templates import FOLDER, make_templates
@@ -100,9 +103,12 @@ def make_app(project: Project, settings: WebSettings) -> App:
     app.state.reports, app.state.templates = CampaignReports(project, settings.now), make_templates()
     app.state.one_by_one = OneByOne()
     app.state.templates.globals["style_ids"] = find_style_ids(app.state.plotly)
+    app.state.label_queues = LabelQueues(project)
     app.include_router(api)
     app.include_router(edit_api)
     app.include_router(edit_pages)  # before the pages, one of which takes any button of a campaign
+    app.include_router(label_api)
+    app.include_router(label_pages)
     app.include_router(pages)
     app.mount("/static", _StaticFiles(directory=FOLDER / "static"))
     app.add_exception_handler(AnyHTTPException, _answer_http_error)

@@ -12,7 +12,8 @@ from test_train import crawled, text_of, told
 from tiny_town import posts_of
 from x_crawls import rows
 
-from socialcrawl.cli.commands.label import ASKED, LabelFile, LabelOptions, label
+from socialcrawl.api.label_file import LabelFile
+from socialcrawl.cli.commands.label import ASKED, LabelOptions, label
 from socialcrawl.cli.databases import ChosenDatabase
 from socialcrawl.crawls.sample.labels import read_text_labels
 from socialcrawl.errors import SettingsError
@@ -49,8 +50,8 @@ def test_half_of_the_posts_match_and_no_answer_is_lost_or_asked_for_twice(town, 
     labels, first, end = answer(out, town, [say] * 20, count=20)
     assert len(set(first)) == 20
     matching = {key for (key,) in rows(town, "select post from hit")}
-    assert [key in matching for key in labels.rows] == [True, False] * 10
-    assert labels.count("yes") + labels.count("no") == 20
+    assert [post["id"] in matching for post in labels.posts] == [True, False] * 10
+    assert labels.counts["on_topic"] + labels.counts["off_topic"] == 20
     assert f"Next: socialcrawl train --labels {out} --out model.json" in end
     _, second, _ = answer(out, town, [say] * 5)
     assert len(second) == 6, "the last one gets no answer"
@@ -73,8 +74,8 @@ def test_an_answer_is_taken_back_and_what_is_no_answer_is_asked_for_again(town, 
     labels, shown, _ = answer(tmp_path / "a.csv", town, ["b", "perhaps", "y", "n", "b", "YES", "q"])
     first, *_ = dict.fromkeys(shown)
     assert [shown.index(text) for text in shown] == [0, 0, 0, 3, 4, 3, 4]
-    assert [said for _, said in labels.rows.values()] == ["yes", "yes"]
-    assert next(iter(labels.rows.values()))[0] == first
+    assert [post["on_topic"] for post in labels.posts] == [True, True]
+    assert labels.posts[0]["text"] == first
 
 
 @pytest.mark.parametrize("said", ["ja", "1", "x", ""])
@@ -117,12 +118,12 @@ def test_posts_that_were_deleted_are_not_shown(kind, tmp_path):
 
 
 def test_texts_of_any_kind_come_back_as_they_are(tmp_path):
-    from socialcrawl.crawls.text_models.informative_posts import StoredText
-
-    file, texts = LabelFile(tmp_path / "a.csv"), ['a "b", c;\td', "two\nlines\r\nthree", "=1+1", "é 🔭", "x\ry"]
+    file, texts = LabelFile.load(tmp_path / "a.csv"), ['a "b", c;\td', "two\nlines\r\nthree", "=1+1", "é 🔭", "x\ry"]
     for number, text in enumerate(texts):
-        file.put(StoredText(str(number), text, matches=False), "yes")
-    assert LabelFile(file.path).rows == {str(number): (text, "yes") for number, text in enumerate(texts)}
+        file.put(str(number), text, on_topic=True)
+    assert [(post["id"], post["text"]) for post in LabelFile.load(file.path).posts] == [
+        (str(number), text) for number, text in enumerate(texts)
+    ]
     assert read_text_labels(file.path) == [(text, True) for text in texts]
 
 

@@ -48,7 +48,7 @@ longest_pause = 0.04
 
 @contextmanager
 def open_example_world(folder: Path) -> Iterator[dict[str, Any]]:
-    """Enter `folder` with example.db, new.toml and posts.csv in it; yield the names that examples may use.
+    """Enter `folder` with example.db, new.toml, posts.csv and labels in it; yield the names that examples may use.
 
     `new.toml` is the same campaign before its first run, and so is `edited.toml`. Its server is a mock on this machine.
     """
@@ -57,6 +57,11 @@ def open_example_world(folder: Path) -> Iterator[dict[str, Any]]:
         writer = csv.writer(file)
         writer.writerow(("author", "created_at", "text"))
         writer.writerows((name, f"2026-03-0{day}T12:00:00Z", text) for day, (name, text) in enumerate(POSTS, 1))
+    with chdir(folder), Path("sky-labels.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("id", "text", "on_topic"))
+        writer.writerows((f"a{n}", f"a telescope, number {n}", "yes") for n in range(10))
+        writer.writerows((f"b{n}", f"dinner, number {n}", "no") for n in range(10))
     with chdir(folder), serve_in_thread(Path("posts.csv"), limit=100_000) as mock:
         for name in ("example", "new", "edited"):
             Path(f"{name}.toml").write_text(CAMPAIGN.format(name=name, token=TOKEN_ENV, url=mock.url), encoding="utf-8")

@@ -13,3 +13,10 @@ def ask_in_new_process(file, text):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return done.stdout.split()
+
+
+def write_labels(path, each):
+    """Write as many labels of posts on telescopes as of posts on meals; the path."""
+    rows = [f"a{n},a telescope number {n},yes\nb{n},dinner number {n},no" for n in range(each)]
+    path.write_text("id,text,on_topic\n" + "\n".join(rows) + "\n", "utf-8")
+    return path

@@ -29,8 +29,8 @@ with sc.open("astronomy.db") as data:
 The database `astronomy.db` is one that a campaign has filled, such as `demo.db` of `socialcrawl demo`.
 
 The examples below run in the tests. In them, `data` is `sc.open("example.db")`, the database of a small campaign of
-eight accounts; `graph` is the graph of its posts, which are in `posts.csv`; and `new.toml` and `edited.toml` are the
-files of campaigns that have not run yet.
+eight accounts; `graph` is the graph of its posts, which are in `posts.csv`; `sky-labels.csv` has 20 labels of posts;
+and `new.toml` and `edited.toml` are the files of campaigns that have not run yet.
 """
 TABLES = {
     "Dataset.posts": dataset.POSTS,

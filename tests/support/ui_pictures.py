@@ -27,8 +27,8 @@ def take_pictures(out: Path, folder: Path, state: Path) -> None:
                     shots = {"overview": pages.url, "login": f"{pages.url}login"}
                     links = page.locator("th a").evaluate_all("all => all.map(one => one.href)")
                     shots |= {f"campaign{place}": link for place, link in enumerate(links[:6])}
-                    shots |= {"accounts": f"{links[-1]}/accounts", "posts": f"{links[-1]}/posts"}
                     shots |= {"new": f"{pages.url}new", "form": f"{pages.url}new?kind=collect&platform=x"}
+                    shots |= {name: f"{links[-1]}/{name}" for name in ("accounts", "posts", "label")}
                     page.goto(shots["accounts"])
                     first = page.locator(".account a").first
                     if first.count():

@@ -294,7 +294,8 @@ def train(
 
     The model decides which posts are on topic. It is tested by cross-validation.
     """
-    from socialcrawl.cli.commands.train import TrainingOptions, choose_parameters, train  # noqa: PLC0415
+    from socialcrawl.api.model_training import choose_parameters  # noqa: PLC0415
+    from socialcrawl.cli.commands.train import TrainingOptions, train  # noqa: PLC0415
     from socialcrawl.cli.databases import split_target  # noqa: PLC0415
     from socialcrawl.render.console import make_console  # noqa: PLC0415
 

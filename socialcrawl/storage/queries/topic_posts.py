@@ -65,10 +65,11 @@ select jsonb_array_elements_text(cast(post_ids as jsonb)) from request where cam
 and post_ids is not null
 """
 STORED = """
-select p.id, p.text, exists (select 1 from hit h where h.campaign = :campaign and h.post = p.id) from post p
+select {columns} from post p
 where p.author in (select node from outcome where campaign = :campaign)
-or p.id in (select post from hit where campaign = :campaign) or p.id in ({listed}) order by p.id
+or p.id in (select post from hit where campaign = :campaign) or p.id in ({listed})
 """
+STORED_COLUMNS = "p.id, p.text, exists (select 1 from hit h where h.campaign = :campaign and h.post = p.id)"
 COUNT = f"select count(*) {QUIET}"
 READ = f"select s.id, s.text {QUIET} order by s.id"
 
@@ -115,10 +116,27 @@ def read_stored_posts(connection: Connection, campaign: int) -> Iterator[tuple[s
         connection: the database.
         campaign: campaign.id.
     """
-    sql = STORED.format(listed=LISTED if connection.dialect.name == "sqlite" else LISTED_ON_SERVER)
+    sql = f"{_select_stored(connection, STORED_COLUMNS)} order by p.id"
     with connection.begin():
         for row in connection.execution_options(yield_per=1000).execute(text(sql), {"campaign": campaign}):
             yield str(row[0]), str(row[1]), bool(row[2])
+
+
+def count_stored_posts(connection: Connection, campaign: int) -> int:
+    """Return how many posts `read_stored_posts` yields.
+
+    Args:
+        connection: the database.
+        campaign: campaign.id.
+    """
+    with connection.begin():
+        counted = connection.execute(text(_select_stored(connection, "count(*)")), {"campaign": campaign})
+        return int(counted.scalar_one())
+
+
+def _select_stored(connection: Connection, columns: str) -> str:
+    """Return the SELECT of columns of the stored posts of a campaign."""
+    return STORED.format(columns=columns, listed=LISTED if connection.dialect.name == "sqlite" else LISTED_ON_SERVER)
 
 
 def _select_evenly(rows: Iterator[tuple[str, str]], without: set[str], most: int, count: int) -> Iterator[str]:

@@ -1,0 +1,208 @@
+"""Posts that wait for their labels: chosen some at a time, as looking through the stored posts may take seconds."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import socialcrawl as sc
+
+BATCH = 50  # posts that are chosen together
+LOOKED_AT = 50_000  # stored posts among which they are chosen; two seconds
+MOST = 64  # queues that are kept
+MODELS = 20  # that are listed, the newest
+
+
+@dataclass(frozen=True, slots=True)
+class LabelQueue:
+    """What there is to label.
+
+    Attributes:
+        labels: those that are there.
+        model: the file of the model whose doubt chose the posts; None: they were drawn.
+        posts: those that wait, as `Dataset.choose_posts_to_label` returns them.
+    """
+
+    labels: sc.LabelFile
+    model: Path | None
+    posts: Sequence[Mapping[str, Any]]
+
+
+class LabelQueues:
+    """The queues of all campaigns; methods may be called from any thread.
+
+    Args:
+        project: the campaigns.
+    """
+
+    def __init__(self, project: sc.Project) -> None:
+        self._project = project
+        self._kept: OrderedDict[tuple[str, str], list[Mapping[str, Any]]] = OrderedDict()  # by campaign and model
+        self._lock = threading.RLock()
+        self._training = threading.Lock()
+
+    def open_labels(self, status: sc.CampaignStatus) -> sc.LabelFile:
+        """Return the labels of a campaign as they are now.
+
+        Raises:
+            SettingsError: they cannot be read, or have no place.
+        """
+        return self._project.open_labels(status.key)
+
+    def read(self, status: sc.CampaignStatus, *, drawn: bool = False) -> LabelQueue:
+        """Return the queue of a campaign: posts of doubt, if there is a model and they are not to be `drawn`.
+
+        Raises:
+            SocialcrawlError: the labels, the model or the database cannot be read.
+        """
+        labels = self.open_labels(status)
+        models = [] if drawn else sc.list_models(labels.path)
+        model = models[-1] if models else None
+        place = status.key, "" if model is None else model.name
+        with self._lock:
+            waiting = self._list_waiting(place, labels)
+        if not waiting:
+            with self._project.open(status.key) as data:
+                chosen = data.choose_posts_to_label(
+                    labels, count=BATCH, model=model, most=LOOKED_AT, campaign=status.name
+                )
+            with self._lock:
+                self._kept[place] = list(chosen)
+                while len(self._kept) > MOST:
+                    self._kept.popitem(last=False)
+                waiting = self._list_waiting(place, labels)
+        return LabelQueue(labels, model, waiting)
+
+    def put(self, status: sc.CampaignStatus, post_id: str, *, on_topic: bool | None) -> sc.LabelFile:
+        """Label a post that waits or has a label; return the labels.
+
+        Raises:
+            SettingsError: it neither waits nor has a label, or the label cannot be written.
+        """
+        labels = self.open_labels(status)
+        with self._lock:
+            known = [post for (key, _), posts in self._kept.items() if key == status.key for post in posts]
+        text = next((post["text"] for post in (*labels.posts, *known) if post["id"] == post_id), None)
+        if text is None:
+            raise sc.SettingsError("This post does not wait for a label any more: go on with the next one.")
+        labels.put(post_id, text, on_topic=on_topic)
+        return labels
+
+    def delete(self, status: sc.CampaignStatus, post_id: str) -> sc.LabelFile | None:
+        """Delete the label of a post, which comes next again; return the labels, None where it had none.
+
+        Raises:
+            SettingsError: the file cannot be written.
+        """
+        labels = self.open_labels(status)
+        post = next((post for post in labels.posts if post["id"] == post_id), None)
+        if post is None or not labels.delete(post_id):
+            return None
+        with self._lock:
+            for (key, _), posts in self._kept.items():
+                if key == status.key:
+                    posts[:] = [post, *(one for one in posts if one["id"] != post_id)]
+        return labels
+
+    def train(self, status: sc.CampaignStatus, learner: str, without: Sequence[str]) -> sc.TextReport:
+        """Train a model from the labels of a campaign, into a new file beside them; return how well it judges.
+
+        Raises:
+            SettingsError: there are too few labels, or another model is being trained.
+        """
+        if not self._training.acquire(blocking=False):
+            raise sc.SettingsError("Another model is being trained: try again when it is done.")
+        try:
+            labels = self.open_labels(status)
+            _check_enough(labels)
+            return sc.train_model(labels.path, learner=learner, without=without)
+        finally:
+            self._training.release()
+
+    def _list_waiting(self, place: tuple[str, str], labels: sc.LabelFile) -> list[Mapping[str, Any]]:
+        known = {post["id"] for post in labels.posts}
+        return [post for post in self._kept.get(place, ()) if post["id"] not in known]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedModel:
+    """A model of a campaign.
+
+    Attributes:
+        path: its file.
+        report: how well it judges, and by which words.
+        used: whether the campaign file names it.
+    """
+
+    path: Path
+    report: sc.TextReport
+    used: bool
+
+
+def list_trained(status: sc.CampaignStatus, labels: sc.LabelFile) -> list[TrainedModel]:
+    """Return the models that were trained from some labels, the newest first; files that are no models are left out."""
+    used = _find_used(status)
+    found = []
+    for path in reversed(sc.list_models(labels.path)[-MODELS:]):
+        try:
+            found.append(TrainedModel(path, sc.describe_model(path), path.resolve() == used))
+        except sc.SettingsError:
+            continue
+    return found
+
+
+def open_file(status: sc.CampaignStatus, digest: str | None = None) -> sc.CampaignFile:
+    """Return the file of a campaign.
+
+    Raises:
+        ConflictError: it has another digest.
+        SettingsError: it has none here, or it is no TOML.
+    """
+    if not status.file:
+        raise sc.SettingsError(
+            f"The campaign {status.name!r} has no campaign file here. Open the pages with the folder of its file."
+        )
+    return sc.CampaignFile.load(status.file, digest=digest)
+
+
+def use_model(
+    status: sc.CampaignStatus, labels: sc.LabelFile, name: str, digest: str | None, *, keep_keywords: bool
+) -> str:
+    """Have a trained model decide which posts of a campaign are on topic; return what that does to the campaign.
+
+    Raises:
+        ConflictError: somebody else has changed the campaign file.
+        SettingsError: there is no such model, or the campaign cannot change to it.
+    """
+    model = next((path for path in sc.list_models(labels.path) if path.name == name), None)
+    if model is None:
+        raise sc.SettingsError(f"There is no model {name!r} beside the labels: choose one from the list.")
+    file = open_file(status, digest)
+    effect = file.use_model(model, keep_keywords=keep_keywords)
+    file.save()
+    return effect
+
+
+def _check_enough(labels: sc.LabelFile) -> None:
+    """Check that there are as many labels as a model needs.
+
+    Raises:
+        SettingsError: there are not.
+    """
+    lacking = {kind: labels.LEAST - labels.counts[kind] for kind in ("on_topic", "off_topic")}
+    wanted = [f"{count:,} more {kind.replace('_', ' ')}" for kind, count in lacking.items() if count > 0]
+    if wanted:
+        raise sc.SettingsError(f"A model needs {labels.LEAST} posts of each kind: label {' and '.join(wanted)}.")
+
+
+def _find_used(status: sc.CampaignStatus) -> Path | None:
+    """Return the file of the model that the campaign file names; None where it names none."""
+    try:
+        file = open_file(status)
+    except sc.SettingsError:
+        return None
+    topic = file.values.get("topic")
+    name = topic.get("model") if isinstance(topic, dict) else None
+    return (file.path.parent / name).resolve() if isinstance(name, str) else None
