@@ -6,12 +6,12 @@ from socialcrawl.api.campaign_runs import RunProgress as RunProgress
 from socialcrawl.api.data_tables import Table as Table
 from socialcrawl.api.data_tables import TableColumn as TableColumn
 from socialcrawl.api.dataset import Dataset as Dataset
-from socialcrawl.api.dataset import open_dataset as open  # noqa: A004
 from socialcrawl.api.laboratory import Graph as Graph
 from socialcrawl.api.laboratory import SimulationResult as SimulationResult
 from socialcrawl.api.laboratory import simulate as simulate
 from socialcrawl.api.match_preview import MatchPreview as MatchPreview
 from socialcrawl.api.network import Network as Network
+from socialcrawl.api.opening import open_dataset as open  # noqa: A004
 from socialcrawl.api.project import CampaignStatus as CampaignStatus
 from socialcrawl.api.project import Project as Project
 from socialcrawl.api.project import open_project as open_project

@@ -73,10 +73,11 @@ class PostFilter:
 
     Attributes:
         author: a username or id of who wrote them; None: everybody.
-        campaign: campaign.id of the campaign whose topic they match; None: any post.
+        campaign: campaign.id of the campaign whose topic they match, or do not; None: any post.
         since: the first moment, in microseconds of Unix time; None: from the beginning.
         until: the first moment that does not belong to it any more; None: to the end.
         after: the post after which the search goes on; None: from the newest on.
+        off_topic: whether they do not match the topic.
     """
 
     author: str | None = None
@@ -84,6 +85,7 @@ class PostFilter:
     since: int | None = None
     until: int | None = None
     after: PostKey | None = None
+    off_topic: bool = False
 
     @property
     def seconds(self) -> tuple[int, int]:
@@ -164,13 +166,19 @@ def _make_condition(connection: Connection, among: PostFilter) -> str:
     """Return the condition for the table `p` of what time does not tell."""
     where = "true"
     if among.author is not None:
-        where += f" and p.author in ({', '.join(map(str, _find_authors(connection, among.author)))})"
+        where += match_authors(connection, among.author)
     if among.campaign is not None:
-        where += f" and exists (select 1 from hit h where h.campaign = {int(among.campaign)} and h.post = p.id)"
+        no = "not " if among.off_topic else ""
+        where += f" and {no}exists (select 1 from hit h where h.campaign = {int(among.campaign)} and h.post = p.id)"
     return where
 
 
-def _find_authors(connection: Connection, author: str) -> list[int]:
+def match_authors(connection: Connection, author: str) -> str:
+    """Return the condition, with its AND, for posts, of a table `p`, that somebody wrote, by username or id.
+
+    Raises:
+        StoreError: no account of the database has this username or id.
+    """
     name = author.removeprefix("@")
     sql = "select node from account where handle = :handle or platform_id in (:name, :given) order by node"
     with join_transaction(connection):
@@ -181,7 +189,7 @@ def _find_authors(connection: Connection, author: str) -> list[int]:
             f"No account in this database has the username or id {author!r}: check how it is written "
             '(`socialcrawl sql "select username from account"` lists them).'
         )
-    return found
+    return f" and p.author in ({', '.join(map(str, found))})"
 
 
 def _scan(connection: Connection, query: PostQuery, among: PostFilter, where: str) -> Iterator[PostKey]:
