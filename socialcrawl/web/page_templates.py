@@ -46,6 +46,7 @@ def make_templates() -> Environment:
         "badge": lambda state: CALM.get(state, "calm"),
         "act": lambda act: ACTS.get(act, act),
         "shown": format_value,
+        "cell": format_cell,
     }
     made.globals |= {
         "version": __version__,
@@ -68,6 +69,12 @@ def format_value(text: str, longest: int = 120) -> str:
     """Return the JSON of a setting as a cell shows it."""
     plain = {"null": "not set", "true": "yes", "false": "no"}.get(text, text.strip('"'))
     return plain if len(plain) <= longest else f"{plain[:longest]} ..."
+
+
+def format_cell(cell: Any, longest: int = 1_000) -> str:
+    """Return a cell of an answer as a table shows it: a number so that a script can read it again."""
+    text = f"{cell:.10g}" if isinstance(cell, float) else str(cell)
+    return text if len(text) <= longest else f"{text[:longest]} ..."
 
 
 def make_web_link(address: Any) -> str | None:

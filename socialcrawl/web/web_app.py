@@ -19,6 +19,9 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 from socialcrawl import Project, SettingsError, SocialcrawlError, __version__
 from socialcrawl.system.host_names import AllowedHosts, App, HostGuard
 from socialcrawl.web.campaign_reports import CampaignReports
+from socialcrawl.web.data_api import data_api
+from socialcrawl.web.data_pages import data_pages
+from socialcrawl.web.data_work import DataWork
 from socialcrawl.web.guards import API, PROBLEM_TYPE, AccessGuard, BodyGuard, SecureHeaders, make_problem
 from socialcrawl.web.http_api import api
 from socialcrawl.web.live_status import INTERVAL, LiveStatus
@@ -96,7 +99,10 @@ def make_app(project: Project, settings: WebSettings) -> App:
     app.state.live, app.state.access, app.state.plotly = live, settings.access, find_plotly()
     app.state.reports, app.state.templates = CampaignReports(project, settings.now), make_templates()
     app.state.templates.globals["style_ids"] = find_style_ids(app.state.plotly)
+    app.state.data_work = DataWork(project)
     app.include_router(api)
+    app.include_router(data_api)
+    app.include_router(data_pages)
     app.include_router(pages)
     app.mount("/static", _StaticFiles(directory=FOLDER / "static"))
     app.add_exception_handler(AnyHTTPException, _answer_http_error)
