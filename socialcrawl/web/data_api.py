@@ -24,6 +24,7 @@ from socialcrawl.web.http_models import PostItem, PostItems
 
 BUSY: dict[int | str, dict[str, Any]] = {
     403: {**PROBLEM, "description": "A page of another site sent the request."},
+    409: {**PROBLEM, "description": "What is asked for is wrong, or the database cannot be used now."},
     503: {**PROBLEM, "description": "As much of this is running as may."},
 }
 ZIP: dict[int | str, dict[str, Any]] = {200: {"content": {"application/zip": {}}, "description": "the export"}}
@@ -82,10 +83,8 @@ async def download_export(
     request: Request, status: Status, project: Campaigns, work: Work, choice: Annotated[ExportChoice, Query()]
 ) -> Response:
     """Return an export of the campaign with its datasheet, as a zip archive."""
-    options = choice.model_dump()
-    return await export_campaign(
-        request, project, status, {**options, "formats": list(dict.fromkeys(options.pop("format")))}, work.exports
-    )
+    options = choice.model_dump(exclude={"format"}) | {"formats": list(dict.fromkeys(choice.format))}
+    return await export_campaign(request, project, status, options, work.exports)
 
 
 def describe_index(project: Project, status: CampaignStatus, work: DataWork) -> IndexItem:

@@ -52,7 +52,7 @@ def choose_chart(names: Sequence[str], kinds: Sequence[str], rows: Sequence[Sequ
             y = tuple(place for place in counted if place != x)
             for group in groups:
                 apart = None if group is None else cells[group]
-                if y and group != x and _is_in_order(cells[x], apart, rises=kind == "line"):
+                if y and (group is None or group < x) and _is_in_order(cells[x], apart, rises=kind == "line"):
                     return QueryChart(kind, axis, x, y, group)
     return None
 
