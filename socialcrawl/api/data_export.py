@@ -6,8 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection
-
 from socialcrawl.api.text_report import TextReport
 from socialcrawl.crawls.collect.steering import measure_steering
 from socialcrawl.crawls.sample.report import fold_sample
@@ -17,6 +15,7 @@ from socialcrawl.exporters.datasheet import render_page
 from socialcrawl.exporters.export import ExportOptions, export
 from socialcrawl.render.sample_report import explain_verdict
 from socialcrawl.render.steering import describe_gain
+from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.queries.read_session import ReadSession
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.system.secret import conceal
@@ -49,7 +48,7 @@ def read_key(variable: str, file: Path | None = None) -> bytes:
 
 
 def write_export(
-    connection: Connection, folder: Path, wanted: ExportOptions, watch: Callable[[str, int], Any]
+    connection: Opened, folder: Path, wanted: ExportOptions, watch: Callable[[str, int], Any]
 ) -> dict[str, Any]:
     """Write an export, and return the values of its datasheet; see `exporters.export.export`."""
     notes = () if wanted.whole else _make_notes(CampaignTraces(connection), wanted.campaign)

@@ -7,12 +7,11 @@ from datetime import date
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import Connection
-
 from socialcrawl.api.argument_checks import ArgumentRule
 from socialcrawl.api.table_definitions import POSTS, TableDefinition
 from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError
+from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.post_search.index import SECOND, update_index
 from socialcrawl.storage.post_search.reading import PostFilter, find_posts, match_authors, parse_cursor, read_rows
 from socialcrawl.storage.queries.read_session import ReadSession
@@ -96,7 +95,7 @@ def list_posts(
     return POSTS._replace(sql=POSTS.sql.format(direction=direction, beyond=beyond, authors=authors)), given
 
 
-def fill_index(connection: Connection, watch: Callable[[int], Any], seconds: float | None = None) -> bool:
+def fill_index(connection: Opened, watch: Callable[[int], Any], seconds: float | None = None) -> bool:
     """Take posts into the index, and return whether all are in it.
 
     After each transaction it pauses as long as that took: campaigns write meanwhile.

@@ -9,8 +9,6 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection
-
 from socialcrawl.api.argument_checks import FUNCTION, TEXT, ArgumentRule, check_arguments
 from socialcrawl.api.dataset import Dataset
 from socialcrawl.api.post_search import fill_index
@@ -24,6 +22,7 @@ from socialcrawl.engine.model import MILLS_PER_DOLLAR, format_time, parse_time
 from socialcrawl.errors import OutdatedError, SettingsError, StoreError
 from socialcrawl.storage import daemons
 from socialcrawl.storage.database.address import DatabaseAddress, parse_address
+from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.database.disk_space import DiskReserve
 from socialcrawl.storage.database.filetypes import DATABASE, recognize
 from socialcrawl.storage.database.health import is_missing
@@ -225,7 +224,7 @@ class Project:
             return fill_index(connection, watch or (lambda count: None), parse_seconds(timeout))
 
     @contextmanager
-    def _open_begun(self, campaign: str) -> Iterator[tuple[Connection, str, DatabaseAddress]]:
+    def _open_begun(self, campaign: str) -> Iterator[tuple[Opened, str, DatabaseAddress]]:
         """Open the database of a campaign that has begun for writing; with it, the name of the campaign, and its place.
 
         Raises:

@@ -10,7 +10,7 @@ from socialcrawl.web.data_models import (
     AnswerColumn,
     ExportChoice,
     IndexItem,
-    LimitedPostSearch,
+    LimitedPostChoice,
     LimitedSqlQuery,
     QueryItem,
     QueryItems,
@@ -34,7 +34,7 @@ data_api = APIRouter(prefix="/api/v1", responses=ERRORS, tags=["data"])
 
 @data_api.get("/campaigns/{key}/search", dependencies=[Depends(check_own_site)], responses=BUSY)
 def find_posts(
-    status: Status, project: Campaigns, work: Work, wanted: Annotated[LimitedPostSearch, Query()]
+    status: Status, project: Campaigns, work: Work, wanted: Annotated[LimitedPostChoice, Query()]
 ) -> PostItems:
     """Return the posts that match a query, the newest first; without one, all that the other parameters leave."""
     with work.queries.hold():

@@ -9,7 +9,7 @@ LONGEST_QUERY = 8_000  # characters of SQL, which is in the address
 Format = Literal["parquet", "csv", "jsonl", "gexf", "graphml", "ids", "warc"]
 
 
-class PostSearch(BaseModel):
+class PostChoice(BaseModel):
     """Which posts somebody wants to see; "" stands for what is not given."""
 
     query: str = Field("", max_length=LONGEST, description='words that posts have; "": all posts')
@@ -20,7 +20,7 @@ class PostSearch(BaseModel):
     after: str = Field("", max_length=LONGEST, description="`next` of the page before")
 
 
-class LimitedPostSearch(PostSearch):
+class LimitedPostChoice(PostChoice):
     """The same, with the size of a page."""
 
     limit: int = Field(50, ge=1, le=500, description="rows of this page, at most")

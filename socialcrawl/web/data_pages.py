@@ -19,7 +19,7 @@ from socialcrawl.text.post_words import normalize
 from socialcrawl.text.terminal import escape_controls
 from socialcrawl.text.wording import parse_instant
 from socialcrawl.web.data_api import Work, describe_index, download_export
-from socialcrawl.web.data_models import LONGEST_QUERY, ExportChoice, PostSearch, SqlForm, SqlQuery
+from socialcrawl.web.data_models import LONGEST_QUERY, ExportChoice, PostChoice, SqlForm, SqlQuery
 from socialcrawl.web.data_reading import QUERY_TIME, include_day, read_answer, search_posts
 from socialcrawl.web.data_work import check_own_site
 from socialcrawl.web.http_api import Campaigns, Status
@@ -39,7 +39,7 @@ data_pages = APIRouter(include_in_schema=False)
 @data_pages.get("/campaigns/{key}/posts")
 @data_pages.get("/campaigns/{key}/search")
 def show_posts(
-    request: Request, status: Status, project: Campaigns, work: Work, wanted: Annotated[PostSearch, Query()]
+    request: Request, status: Status, project: Campaigns, work: Work, wanted: Annotated[PostChoice, Query()]
 ) -> Response:
     """Show posts, the newest first: all, or those that match words, an author, a time."""
     words, errors = _check_search(wanted)
@@ -125,7 +125,7 @@ async def send_export(
     return await download_export(request, status, project, work, choice)
 
 
-def _check_search(wanted: PostSearch) -> tuple[PostQuery | None, dict[str, str]]:
+def _check_search(wanted: PostChoice) -> tuple[PostQuery | None, dict[str, str]]:
     """Return what is searched for, None for all posts, and what is wrong with it, by field."""
     words, errors = None, {}
     try:

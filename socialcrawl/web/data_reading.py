@@ -7,14 +7,14 @@ from datetime import date, timedelta
 from typing import Any
 
 from socialcrawl import CampaignStatus, Project, SettingsError
-from socialcrawl.web.data_models import PostSearch
+from socialcrawl.web.data_models import PostChoice
 
 QUERY_TIME = "20s"
 LARGEST_ANSWER = "4MB"
 
 
 def search_posts(
-    project: Project, status: CampaignStatus, wanted: PostSearch, limit: int
+    project: Project, status: CampaignStatus, wanted: PostChoice, limit: int
 ) -> tuple[list[dict[str, Any]], str | None]:
     """Return posts, the newest first, and the `after` of the next page; None: these are the last ones.
 
@@ -40,7 +40,7 @@ def search_posts(
     return rows[:limit], find_cursor(rows[limit - 1], wanted) if len(rows) > limit else None
 
 
-def find_cursor(post: Mapping[str, Any], wanted: PostSearch) -> str:
+def find_cursor(post: Mapping[str, Any], wanted: PostChoice) -> str:
     """Return what names a post as the last one of a page: of a search with its time, by which it goes on."""
     if not wanted.query.strip():
         return str(post["id"])

@@ -52,7 +52,7 @@ HOMES = {
     "sqlalchemy": ("storage/", "exporters/"),
     "alembic": ("storage/database/connection.py", "storage/database/health.py", "storage/schema/kept.py"),
     "starlette": ("daemon/health_page.py", "web/web_app.py"),
-    "fastapi": ("web/web_app.py", "web/http_api.py", "web/pages.py"),
+    "fastapi": ("web/",),
     "jinja2": ("web/page_templates.py",),
     "uvicorn": ("mock/server.py", "cli/commands/explore.py", "cli/commands/ui.py", "daemon/health_page.py"),
     "apprise": ("daemon/notice_addresses.py",),
@@ -90,7 +90,7 @@ HOMES = {
     "pydantic": (
         "campaign/policies.py", "campaign/settings.py", "campaign/settings_errors.py", "campaign/sections/",
         "crawls/capture/section.py", "crawls/refresh/section.py", "crawls/sample/section.py", "crawls/track/section.py",
-        "web/http_models.py",
+        "web/data_models.py", "web/http_models.py",
     ),
     "pydantic_core": ("campaign/settings.py",),
     "tenacity": ("ratelimit/retry.py",),

@@ -12,6 +12,7 @@ from web_pages import browsing, served
 
 WIDTHS = (400, 1024, 1920)
 SCHEMES = ("light", "dark")
+QUESTIONS = ("best_accounts", "topic_by_day", "yield_by_steps")
 
 
 def take_pictures(out: Path, folder: Path, state: Path) -> None:
@@ -27,14 +28,19 @@ def take_pictures(out: Path, folder: Path, state: Path) -> None:
                     shots = {"overview": pages.url, "login": f"{pages.url}login"}
                     links = page.locator("th a").evaluate_all("all => all.map(one => one.href)")
                     shots |= {f"campaign{place}": link for place, link in enumerate(links[:6])}
-                    shots |= {"accounts": f"{links[-1]}/accounts", "posts": f"{links[-1]}/posts"}
+                    own = links[-1]
+                    shots |= {name: f"{own}/{name}" for name in ("accounts", "search", "sql", "export")}
+                    shots |= {"found": f'{own}/search?query=sky+OR+"clear+night"&topic=all'}
+                    shots |= {"wrong": f"{own}/search?query=-moon&author=nobody"}
+                    shots |= {f"sql-{name}": f"{own}/sql?question={name}" for name in QUESTIONS}
+                    shots |= {"sql-wrong": f"{own}/sql?query=select+nothing+from+post"}
                     page.goto(shots["accounts"])
                     first = page.locator(".account a").first
                     if first.count():
                         shots["account"] = first.evaluate("one => one.href")
                     for name, url in shots.items():
                         page.goto(url)
-                        if name.startswith("campaign"):
+                        if name.startswith(("campaign", "sql-")):
                             page.wait_for_timeout(2_500)
                         page.screenshot(path=out / f"{name}-{width}-{scheme}.png", full_page=True)
                     assert (page.elsewhere, page.complaints) == ([], [])
