@@ -28,7 +28,7 @@ def take_pictures(out: Path, folder: Path, state: Path) -> None:
                     shots = {"overview": pages.url, "login": f"{pages.url}login"}
                     links = page.locator("th a").evaluate_all("all => all.map(one => one.href)")
                     shots |= {f"campaign{place}": link for place, link in enumerate(links[:6])}
-                    own = links[-1]
+                    own = links[0]
                     shots |= {name: f"{own}/{name}" for name in ("accounts", "search", "sql", "export")}
                     shots |= {"found": f'{own}/search?query=sky+OR+"clear+night"&topic=all'}
                     shots |= {"wrong": f"{own}/search?query=-moon&author=nobody"}
@@ -43,7 +43,8 @@ def take_pictures(out: Path, folder: Path, state: Path) -> None:
                         if name.startswith(("campaign", "sql-")):
                             page.wait_for_timeout(2_500)
                         page.screenshot(path=out / f"{name}-{width}-{scheme}.png", full_page=True)
-                    assert (page.elsewhere, page.complaints) == ([], [])
+                    complaints = [one for one in page.complaints if "status of 422" not in one]  # of wrong queries
+                    assert (page.elsewhere, complaints) == ([], [])
 
 
 if __name__ == "__main__":
