@@ -73,7 +73,7 @@ def format_value(text: str, longest: int = 120) -> str:
 
 def format_cell(cell: Any, longest: int = 1_000) -> str:
     """Return a cell of an answer as a table shows it: a number so that a script can read it again."""
-    text = f"{cell:.10g}" if isinstance(cell, float) else str(cell)
+    text = f"{round(cell, 4) if abs(cell) >= 1 else cell:.12g}" if isinstance(cell, float) else str(cell)
     return text if len(text) <= longest else f"{text[:longest]} ..."
 
 

@@ -50,6 +50,8 @@ def choose_chart(names: Sequence[str], kinds: Sequence[str], rows: Sequence[Sequ
     ):
         for x in filter(fits, range(len(names))):
             y = tuple(place for place in counted if place != x)
+            if axis == "linear":  # beside a number that rises, a count is most often the size of each span
+                y = tuple(sorted(y, key=lambda place: kinds[place] == "int"))
             for group in groups:
                 apart = None if group is None else cells[group]
                 if y and (group is None or group < x) and _is_in_order(cells[x], apart, rises=kind == "line"):

@@ -30,7 +30,7 @@ def take_pictures(out: Path, folder: Path, state: Path) -> None:
                     shots |= {f"campaign{place}": link for place, link in enumerate(links[:6])}
                     own = links[0]
                     shots |= {name: f"{own}/{name}" for name in ("accounts", "search", "sql", "export")}
-                    shots |= {"found": f'{own}/search?query=sky+OR+"clear+night"&topic=all'}
+                    shots |= {"found": f'{own}/search?query=eclipse+OR+"telescope+is"&topic=all'}
                     shots |= {"wrong": f"{own}/search?query=-moon&author=nobody"}
                     shots |= {f"sql-{name}": f"{own}/sql?question={name}" for name in QUESTIONS}
                     shots |= {"sql-wrong": f"{own}/sql?query=select+nothing+from+post"}

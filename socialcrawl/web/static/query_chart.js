@@ -38,7 +38,7 @@
     for (const one of traces) one.name = plain(one.name);
     if (axis === "category") for (const one of traces) one.x = one.x.map(plain);
     window.Plotly.react(place, traces, {
-      xaxis: looks(plain(names[x]), { type: axis }),
+      xaxis: looks(plain(names[x]), { type: axis, showgrid: axis !== "category" }),
       yaxis: looks(group === undefined && columns.length > 1 ? "" : plain(names[columns[0]]), { rangemode: "tozero" }),
       font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: colour("--ink") },
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", margin: { l: 8, r: 12, t: 8, b: 8 }, height: 340,

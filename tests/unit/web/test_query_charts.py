@@ -27,8 +27,8 @@ def test_names_make_bars_and_neither_ranks_nor_numbers_of_nodes_count_anything()
 
 
 def test_a_number_that_rises_makes_a_line():
-    rows = ("sky", 0, 3.0), ("sky", 100, 7.0), ("sky", 200, 9.0)
-    assert chart_of("campaign steps_from found", *rows) == QueryChart("line", "linear", 1, (2,))
+    rows = ("sky", 0, 100, 3.0), ("sky", 100, 100, 7.0), ("sky", 200, 50, 9.0)
+    assert chart_of("campaign steps_from steps found", *rows) == QueryChart("line", "linear", 1, (3, 2))
 
 
 @pytest.mark.parametrize(
