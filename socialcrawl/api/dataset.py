@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -25,7 +24,7 @@ from socialcrawl.api.dataset_reports import describe_terms, make_explanation, ma
 from socialcrawl.api.match_preview import MatchPreview, preview_matches
 from socialcrawl.api.network import Network
 from socialcrawl.api.page_addresses import finish_account, finish_post
-from socialcrawl.api.post_search import INSTANT, list_posts, make_filter, read_found
+from socialcrawl.api.post_search import INSTANT, list_posts, make_filter, search_posts
 from socialcrawl.api.sql_answers import run_sql
 from socialcrawl.api.text_report import CampaignPage, TextReport
 from socialcrawl.exporters.export import ExportOptions
@@ -136,7 +135,7 @@ class Dataset:
 
     @check_arguments(
         query=TEXT, on_topic=SWITCH, off_topic=SWITCH, author=TEXT, since=INSTANT, until=INSTANT, after=TEXT,
-        limit=make_whole_rule(0), campaign=TEXT,
+        limit=make_whole_rule(0), timeout=TEXT, campaign=TEXT,
     )  # fmt: skip
     def search(
         self,
@@ -149,6 +148,7 @@ class Dataset:
         until: str | date | None = None,
         after: str | None = None,
         limit: int | None = None,
+        timeout: str | None = None,
         campaign: str | None = None,
     ) -> Table:
         """Return the posts that match a query, newest first; the columns are those of `posts`.
@@ -169,11 +169,12 @@ class Dataset:
             until: only posts written before this time.
             after: TIME/ID, the `created_at` and `id` of the last post of the page before: the search goes on after it.
             limit: how many posts at most; None: all.
+            timeout: the longest time to read texts that are in no index, as "20s"; None: until all are read.
             campaign: whose topic counts.
 
         Raises:
             SettingsError: the query has nothing to search for, or has parentheses.
-            StoreError: there is no such campaign, or no account is called `author`.
+            StoreError: there is no such campaign, no account is called `author`, or it takes too long.
 
         Example:
             >>> data.search("telescope -sky", limit=2).to_pandas()[["author", "text"]]
@@ -184,9 +185,7 @@ class Dataset:
         number, _ = find_campaign(self._session.connection, campaign)
         chosen = number if on_topic or off_topic else None
         among = make_filter(author, chosen, since, until, after, off_topic=off_topic)
-        question = parse_query(query), among, limit
-        read = partial(read_found, self._session, tables.POST_ROWS, {"number": number}, question)
-        return tables.make_table(self._session, "search", tables.POSTS, {}, finish_post, read)
+        return search_posts(self._session, number, (parse_query(query), among, limit), timeout)
 
     @property
     def needs_search_index(self) -> bool:

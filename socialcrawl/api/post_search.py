@@ -1,22 +1,24 @@
 """What `Dataset.search` and `Dataset.posts` are asked, the rows that answer it, and the index that makes it fast."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from datetime import date
 from itertools import islice
 from typing import Any
 
 from socialcrawl.api.argument_checks import ArgumentRule
-from socialcrawl.api.table_definitions import POSTS, TableDefinition
+from socialcrawl.api.data_tables import Table
+from socialcrawl.api.page_addresses import finish_post
+from socialcrawl.api.table_definitions import POST_ROWS, POSTS, TableDefinition, make_table
 from socialcrawl.engine.model import format_time
-from socialcrawl.errors import SettingsError
+from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.post_search.index import SECOND, update_index
 from socialcrawl.storage.post_search.reading import PostFilter, find_posts, match_authors, parse_cursor, read_rows
 from socialcrawl.storage.queries.read_session import ReadSession
 from socialcrawl.text.post_query import PostQuery
-from socialcrawl.text.wording import parse_instant
+from socialcrawl.text.wording import parse_instant, parse_seconds
 
 
 def _convert_instant(value: Any) -> Any:
@@ -50,28 +52,34 @@ def make_filter(
     return PostFilter(author, campaign, _to_microseconds(since), _to_microseconds(until), place, off_topic)
 
 
-def read_found(
-    session: ReadSession,
-    sql: str,
-    parameters: Mapping[str, Any],
-    question: tuple[PostQuery, PostFilter, int | None],
-    size: int,
-) -> Iterator[Sequence[Sequence[Any]]]:
-    """Yield the rows of the posts that match, at most `size` at a time.
+def search_posts(
+    session: ReadSession, campaign: int, question: tuple[PostQuery, PostFilter, int | None], timeout: str | None
+) -> Table:
+    """Return the table of the posts that match a query; see `Dataset.search`.
 
     Args:
         session: the database.
-        sql: a SELECT of posts, without a condition, from a table `p`; the first column is the id.
-        parameters: its parameters.
+        campaign: the number of the one whose topic counts.
         question: what the posts match, which are searched, and how many are wanted.
-        size: at least 1.
-
-    Raises:
-        StoreError: no account has the author's name or id; the database was closed, or cannot be read.
+        timeout: the longest time, as "20s"; None: without a bound.
     """
-    with session.open_reader() as connection, closing(find_posts(connection, *question)) as keys:
-        while page := list(islice(keys, size)):
-            yield read_rows(connection, sql, parameters, page)
+    seconds = None if timeout is None else parse_seconds(timeout)
+
+    def read(size: int) -> Iterator[Sequence[Sequence[Any]]]:
+        end = None if seconds is None else time.monotonic() + seconds
+
+        def check() -> None:
+            if end is not None and time.monotonic() > end:
+                raise StoreError(
+                    f"The search read texts for {seconds:g} s and was stopped, as many posts are in no search index. "
+                    "Build the index (`socialcrawl search` does), or name an author."
+                )
+
+        with session.open_reader() as connection, closing(find_posts(connection, *question, check)) as keys:
+            while page := list(islice(keys, size)):
+                yield read_rows(connection, POST_ROWS, {"number": campaign}, page)
+
+    return make_table(session, "search", POSTS, {}, finish_post, read)
 
 
 def list_posts(

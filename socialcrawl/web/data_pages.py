@@ -51,12 +51,10 @@ def show_posts(
                 posts, more = search_posts(
                     project, status, wanted.model_copy(update={"until": include_day(wanted.until)}), POSTS
                 )
-        except SettingsError as error:
-            errors["query"] = str(error)
         except SocialcrawlError as error:
-            if not wanted.author:
+            if not wanted.author and not wanted.query:
                 raise
-            errors["author"] = str(error)
+            errors["author" if "username or id" in str(error) else "query"] = str(error)
     shown = [post | {"marked": mark_words(post["text"], words)} for post in posts]
     index = describe_index(project, status, work) if wanted.query or work.indexing.read(status).running else None
     return render(

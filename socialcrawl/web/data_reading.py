@@ -34,7 +34,7 @@ def search_posts(
     }
     with project.open(status.key) as data:
         if wanted.query.strip():
-            rows = [*data.search(wanted.query, **chosen)]
+            rows = [*data.search(wanted.query, timeout=QUERY_TIME, **chosen)]
         else:
             rows = [*data.posts(newest_first=True, **chosen)]
     return rows[:limit], find_cursor(rows[limit - 1], wanted) if len(rows) > limit else None

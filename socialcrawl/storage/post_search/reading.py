@@ -6,7 +6,7 @@ So an index may be behind, or not there at all: what is found stays the same. No
 # ruff: noqa: S608  (values are parameters, or numbers)
 
 import heapq
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby, islice
@@ -119,7 +119,11 @@ def parse_cursor(cursor: str) -> PostKey:
 
 
 def find_posts(
-    connection: Connection, query: PostQuery, among: PostFilter, most: int | None = None
+    connection: Connection,
+    query: PostQuery,
+    among: PostFilter,
+    most: int | None = None,
+    check: Callable[[], None] = lambda: None,
 ) -> Generator[PostKey, None, None]:
     """Yield the posts that match, newest first; posts without a time come last.
 
@@ -128,13 +132,15 @@ def find_posts(
         query: what they have to match.
         among: which posts are searched.
         most: how many are wanted; None: all.
+        check: called between texts that are read one by one, now and then; an error that it raises ends the search.
 
     Raises:
         StoreError: no account of the database has the author's name or id.
     """
     where = _make_condition(connection, among)
     indexed = has_index(connection)
-    matches = _scan(connection, query, among, f"{find_unread(connection)} and {where}" if indexed else where)
+    unread = f"{find_unread(connection)} and {where}" if indexed else where
+    matches = _scan(connection, query, among, unread, check)
     read = sorted(matches, reverse=True) if most is None else heapq.nlargest(most, matches)
     if not indexed:
         yield from read
@@ -192,10 +198,13 @@ def match_authors(connection: Connection, author: str) -> str:
     return f" and p.author in ({', '.join(map(str, found))})"
 
 
-def _scan(connection: Connection, query: PostQuery, among: PostFilter, where: str) -> Iterator[PostKey]:
+def _scan(
+    connection: Connection, query: PostQuery, among: PostFilter, where: str, check: Callable[[], None]
+) -> Iterator[PostKey]:
     """Yield the posts that match, in no order, of those for which a condition holds: by reading their texts."""
     sql = f"select p.created_at, p.id, p.text from post p where {where}"
     for rows in stream_rows(connection, sql, {}, SOME):
+        check()
         for created_at, key, written in rows:
             if query.matches(written) and among.has(found := PostKey(find_moment(created_at), key)):
                 yield found

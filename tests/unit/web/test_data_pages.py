@@ -156,6 +156,13 @@ def test_what_cannot_be_searched_is_said_beside_the_field(page, api, given, fiel
     assert api("search", **given).status_code == 409
 
 
+def test_a_search_that_reads_too_many_texts_is_stopped_and_says_what_to_do(page, monkeypatch):
+    monkeypatch.setattr(data_reading, "QUERY_TIME", "0.000001s")
+    found = page("search", query="moon")
+    assert "Build the index" in found.text.split('id="query-error"')[1].split("</p>")[0]
+    assert page("search").status_code == 200
+
+
 def test_what_another_site_links_to_is_filled_in_and_not_begun(client, key):
     for name in ("search", "sql"):
         asked = {"query": "select 17 as moon" if name == "sql" else "moon", "topic": "all"}
