@@ -44,7 +44,7 @@ __all__ = [
 ]  # fmt: skip
 
 _HOMES = {
-    "open": ("api.dataset", "open_dataset"),
+    "open": ("api.opening", "open_dataset"),
     "CampaignFile": ("api.campaign_file", "CampaignFile"),
     "describe_settings": ("api.campaign_file", "describe_settings"),
     "Campaign": ("api.campaign_runs", "Campaign"),

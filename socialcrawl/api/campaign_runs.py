@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from socialcrawl.api.argument_checks import FUNCTION, PATH, SWITCH, TEXT, check_arguments, make_whole_rule
-from socialcrawl.api.dataset import Dataset, open_dataset
+from socialcrawl.api.dataset import Dataset
 from socialcrawl.api.foreground_run import Ending, run_to_end
+from socialcrawl.api.opening import open_dataset
 from socialcrawl.api.text_report import TextReport
 from socialcrawl.campaign import settings as campaign_settings
 from socialcrawl.campaign.build import OpenCampaign

@@ -1,18 +1,21 @@
 """Tables of a dataset for Python: rows that are read when they are asked for, as data frames, Arrow or plain rows."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from decimal import Decimal
+from datetime import datetime
 from html import escape
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from socialcrawl.api.argument_checks import check_arguments, make_whole_rule
-from socialcrawl.errors import SettingsError
+from socialcrawl.api.argument_checks import PATH, SWITCH, check_arguments, make_whole_rule
+from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.exporters.arrow_batches import make_batch, make_schema
 from socialcrawl.exporters.columns import Column
-from socialcrawl.render.query_table import convert_for_json, name_columns
+from socialcrawl.exporters.table_files import format_csv_cell
+from socialcrawl.formats.csv_files import CsvRows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,6 +140,32 @@ class Table:
         frame: pl.DataFrame = import_library("polars").from_arrow(self.to_arrow())
         return frame
 
+    @check_arguments(path=PATH, safe=SWITCH)
+    def to_csv(self, path: "str | os.PathLike[str]", *, safe: bool = False) -> None:
+        """Write the rows as a CSV file with a first line of names, as an export does; what is missing is empty.
+
+        Args:
+            path: the file; what was in it is replaced.
+            safe: put an apostrophe before texts that spreadsheets would take for formulas.
+
+        Raises:
+            StoreError: it cannot be written, or the database cannot be read.
+
+        Example:
+            >>> data.accounts(top=2).to_csv("accounts.csv")
+            >>> import pathlib
+            >>> pathlib.Path("accounts.csv").read_text("utf-8").splitlines()[0][:24]
+            'place,account,account_id'
+        """
+        try:
+            with Path(path).open("w", encoding="utf-8", newline="") as file:
+                lines = CsvRows(file, safe=safe)
+                lines.write([[column.name for column in self.columns]])
+                for row in self:
+                    lines.write([[_format_field(cell) for cell in row.values()]])
+        except OSError as error:
+            raise StoreError(f"{os.fspath(path)} cannot be written ({error.strerror}): choose another file.") from error
+
     def __repr__(self) -> str:
         return f"<Table {self.name}: {', '.join(column.name for column in self.columns)}>"
 
@@ -152,41 +181,6 @@ class Table:
         )
         more = f"<p>the first {SHOWN} rows; .to_pandas() has all</p>" if len(rows) > SHOWN else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
-
-
-def make_query_table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
-    """Return the answer to a query as a table, whose columns are int, float or bool where all their cells are.
-
-    Args:
-        names: of the columns; one that comes again gets a number.
-        rows: all rows.
-    """
-    kinds = [_find_kind(cells) for cells in zip(*rows, strict=True)] if rows else ["text"] * len(names)
-    columns = [TableColumn(name, kind, "") for name, kind in zip(name_columns(names), kinds, strict=True)]
-    texts = [place for place, kind in enumerate(kinds) if kind == "text"]
-
-    def read(size: int) -> Iterator[Sequence[Sequence[Any]]]:
-        for begin in range(0, len(rows), size):
-            yield [_simplify_texts(row, texts) for row in rows[begin : begin + size]]
-
-    return Table("query", columns, read)
-
-
-def _find_kind(cells: Sequence[Any]) -> str:
-    types = {type(cell) for cell in cells if cell is not None}
-    if types == {bool}:
-        return "bool"
-    if types == {int}:
-        return "int"
-    return "float" if types and types <= {int, float, Decimal} else "text"
-
-
-def _simplify_texts(row: Sequence[Any], places: Sequence[int]) -> list[Any]:
-    cells = [float(cell) if isinstance(cell, Decimal) else cell for cell in row]
-    for place in places:
-        cell = cells[place]
-        cells[place] = cell if cell is None or isinstance(cell, str) else str(convert_for_json(cell))
-    return cells
 
 
 def import_library(name: str) -> Any:
@@ -206,6 +200,10 @@ def import_library(name: str) -> Any:
 def make_columns(columns: Mapping[str, tuple[str, str]]) -> list[TableColumn]:
     """Return columns from (kind, meaning) by name."""
     return [TableColumn(name, kind, meaning) for name, (kind, meaning) in columns.items()]
+
+
+def _format_field(cell: Any) -> Any:
+    return cell.isoformat() if isinstance(cell, datetime) else format_csv_cell(cell)
 
 
 def _format_cell(cell: Any) -> str:

@@ -1,65 +1,42 @@
 """A database of campaigns, opened for reading."""
 
 import os
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from socialcrawl.api.argument_checks import KEYWORDS, PARAMETERS, PATH, SWITCH, TEXT, check_arguments, make_whole_rule
-from socialcrawl.api.data_tables import Reader, Table, make_columns, make_query_table, parse_lists
+from socialcrawl.api import table_definitions as tables
+from socialcrawl.api.argument_checks import (
+    FUNCTION,
+    KEYWORDS,
+    PARAMETERS,
+    PATH,
+    SWITCH,
+    TEXT,
+    check_arguments,
+    make_whole_rule,
+)  # fmt: skip
+from socialcrawl.api.data_export import KEY, export_dataset
+from socialcrawl.api.data_tables import Table, make_columns
+from socialcrawl.api.dataset_reports import describe_terms, make_explanation, make_report, make_sheet
 from socialcrawl.api.label_file import LABELS, LabelFile, choose_unlabelled
 from socialcrawl.api.match_preview import MatchPreview, preview_matches
 from socialcrawl.api.network import Network
-from socialcrawl.api.page_addresses import find_account_page, finish_post
-from socialcrawl.api.post_search import INSTANT, make_filter, read_found
-from socialcrawl.api.table_definitions import (
-    ACCOUNTS,
-    CAMPAIGNS,
-    CHANGES,
-    LEDGER,
-    NO_LIMIT,
-    POST_ROWS,
-    POSTS,
-    SCORE_CURVE,
-    TableDefinition,
-    read_changes,
-    read_charged,
-)
-from socialcrawl.api.text_report import CampaignPage, TextReport, explain_account, read_campaign_page, read_datasheet
+from socialcrawl.api.page_addresses import finish_account, finish_post
+from socialcrawl.api.post_search import INSTANT, list_posts, make_filter, search_posts
+from socialcrawl.api.sql_answers import run_sql
+from socialcrawl.api.text_report import CampaignPage, TextReport
 from socialcrawl.crawls.text_models.model_file import read_model
-from socialcrawl.storage.database.address import DatabaseAddress, parse_address
-from socialcrawl.storage.database.readonly import run_query
+from socialcrawl.exporters.export import ExportOptions
+from socialcrawl.storage.database.address import DatabaseAddress
+from socialcrawl.storage.post_search.index import is_behind
 from socialcrawl.storage.queries.read_session import ReadSession
-from socialcrawl.storage.queries.summary import find_campaign, list_campaigns, read_first_settings
+from socialcrawl.storage.queries.summary import find_campaign, list_campaigns
 from socialcrawl.text.post_query import parse_query
 from socialcrawl.text.wording import parse_seconds
-
-
-@check_arguments(place=PATH)
-def open_dataset(place: "str | os.PathLike[str]") -> "Dataset":
-    """Open a database for reading.
-
-    The file stays as it is, and a campaign may run at the same time. An SQLite file of an older version is copied to a
-    temporary folder and read there, which takes its size in disk space each time: `socialcrawl report FILE` upgrades
-    the file once. A server's database is not copied: upgrade it first.
-
-    Args:
-        place: an SQLite file, or `postgresql://USER@HOST/NAME`.
-
-    Raises:
-        StoreError: it is not there, is no database of socialcrawl, or is an older version's on a server.
-
-    Example:
-        >>> with sc.open("example.db") as data:
-        ...     print(data.campaigns)
-        ['sky']
-    """
-    return Dataset(parse_address(os.fspath(place)) if isinstance(place, str) else Path(place))
 
 
 class Dataset:
@@ -108,15 +85,20 @@ class Dataset:
               campaign platform  accounts_read
             0      sky        x              6
         """
-        return self._make_table(
-            "campaigns", CAMPAIGNS, {}, lambda row: [*row[:-1], read_charged(platform=row[1], settings=row[-1])]
-        )
+        return tables.make_table(self._session, "campaigns", tables.CAMPAIGNS, {}, tables.finish_campaign)
 
-    @check_arguments(on_topic=SWITCH, campaign=TEXT, after=TEXT, limit=make_whole_rule(0), newest_first=SWITCH)
+    @check_arguments(
+        on_topic=SWITCH, off_topic=SWITCH, author=TEXT, since=INSTANT, until=INSTANT, campaign=TEXT, after=TEXT,
+        limit=make_whole_rule(0), newest_first=SWITCH,
+    )  # fmt: skip
     def posts(
         self,
         *,
         on_topic: bool = False,
+        off_topic: bool = False,
+        author: str | None = None,
+        since: str | date | None = None,
+        until: str | date | None = None,
         campaign: str | None = None,
         after: str | None = None,
         limit: int | None = None,
@@ -126,13 +108,17 @@ class Dataset:
 
         Args:
             on_topic: only posts that match the topic of the campaign; else all posts of the database.
+            off_topic: only posts that do not match it.
+            author: only posts of this username or id.
+            since: only posts written at this time or later: a date, a datetime, or either as text (UTC).
+            until: only posts written before this time.
             campaign: whose topic counts.
             after: the id of a post: only those that come after it in this order.
             limit: how many; None: all.
             newest_first: the newest first instead.
 
         Raises:
-            StoreError: there is no such campaign.
+            StoreError: there is no such campaign, or no account is called `author`.
 
         Example:
             >>> data.posts(on_topic=True).to_pandas()[["author", "occurrences"]].head(3)
@@ -145,30 +131,27 @@ class Dataset:
             (['hana'], [])
         """
         number, _ = find_campaign(self._session.connection, campaign)
-        order = ("desc", "<") if newest_first else ("asc", ">")
-        given = {
-            "number": number,
-            "on_topic": int(on_topic),
-            "after": after or "",
-            "most": NO_LIMIT if limit is None else limit,
-        }
-        definition = POSTS._replace(sql=POSTS.sql.format(direction=order[0], beyond=order[1]))
-        return self._make_table("posts", definition, given, finish_post)
+        among = make_filter(author, number, since, until, off_topic=off_topic)
+        definition, given = list_posts(self._session, among, after, newest_first=newest_first)
+        given |= {"on_topic": int(on_topic), "most": tables.NO_LIMIT if limit is None else limit}
+        return tables.make_table(self._session, "posts", definition, given, finish_post)
 
     @check_arguments(
-        query=TEXT, on_topic=SWITCH, author=TEXT, since=INSTANT, until=INSTANT, after=TEXT, limit=make_whole_rule(0),
-        campaign=TEXT,
+        query=TEXT, on_topic=SWITCH, off_topic=SWITCH, author=TEXT, since=INSTANT, until=INSTANT, after=TEXT,
+        limit=make_whole_rule(0), timeout=TEXT, campaign=TEXT,
     )  # fmt: skip
     def search(
         self,
         query: str,
         *,
         on_topic: bool = False,
+        off_topic: bool = False,
         author: str | None = None,
         since: str | date | None = None,
         until: str | date | None = None,
         after: str | None = None,
         limit: int | None = None,
+        timeout: str | None = None,
         campaign: str | None = None,
     ) -> Table:
         """Return the posts that match a query, newest first; the columns are those of `posts`.
@@ -177,22 +160,24 @@ class Dataset:
         must not occur, `tele*` is the beginning of a word, `#moon` a hashtag, `@ann` a mention; `OR` stands between
         alternatives. Of Chinese, Japanese, Thai and other scripts without spaces, any part of a text is found.
 
-        It uses the index that `socialcrawl search` makes in a large database, and reads the texts of posts that are not
-        in it.
+        It uses the index that `socialcrawl search` or `Project.update_search_index` made, and reads the texts of posts
+        that are not in it.
 
         Args:
             query: what to search for.
             on_topic: only posts that match the topic of the campaign.
+            off_topic: only posts that do not match it.
             author: only posts of this username or id.
             since: only posts written at this time or later: a date, a datetime, or either as text (UTC).
             until: only posts written before this time.
             after: TIME/ID, the `created_at` and `id` of the last post of the page before: the search goes on after it.
             limit: how many posts at most; None: all.
+            timeout: the longest time to read texts that are in no index, as "20s"; None: until all are read.
             campaign: whose topic counts.
 
         Raises:
             SettingsError: the query has nothing to search for, or has parentheses.
-            StoreError: there is no such campaign, or no account is called `author`.
+            StoreError: there is no such campaign, no account is called `author`, or it takes too long.
 
         Example:
             >>> data.search("telescope -sky", limit=2).to_pandas()[["author", "text"]]
@@ -201,10 +186,20 @@ class Dataset:
             1    fay   A telescope for beginners @hana
         """
         number, _ = find_campaign(self._session.connection, campaign)
-        among = make_filter(author, number if on_topic else None, since, until, after)
-        question = parse_query(query), among, limit
-        read = partial(read_found, self._session, POST_ROWS, {"number": number}, question)
-        return self._make_table("search", POSTS, {}, finish_post, read)
+        chosen = number if on_topic or off_topic else None
+        among = make_filter(author, chosen, since, until, after, off_topic=off_topic)
+        return search_posts(self._session, number, (parse_query(query), among, limit), timeout)
+
+    @property
+    def needs_search_index(self) -> bool:
+        """Whether searches would be faster after `Project.update_search_index`: 20,000 posts or more are in no index.
+
+        Example:
+            >>> data.needs_search_index
+            False
+        """
+        with self._session.open_reader() as connection:
+            return is_behind(connection)
 
     @check_arguments(top=make_whole_rule(0), campaign=TEXT, after=make_whole_rule(0))
     def accounts(self, top: int | None = None, *, campaign: str | None = None, after: int = 0) -> Table:
@@ -225,13 +220,8 @@ class Dataset:
             1     ann   1.693147      2
         """
         _, name = find_campaign(self._session.connection, campaign)
-        given = {"name": name, "after": after, "top": NO_LIMIT if top is None else after + top}
-
-        def finish(row: Sequence[Any]) -> list[Any]:
-            *cells, platform, username = row
-            return [*cells, find_account_page(platform, username, row[2])]
-
-        return self._make_table("accounts", ACCOUNTS, given, finish)
+        given = {"name": name, "after": after, "top": tables.NO_LIMIT if top is None else after + top}
+        return tables.make_table(self._session, "accounts", tables.ACCOUNTS, given, finish_account)
 
     @check_arguments(campaign=TEXT)
     def score_curve(self, *, campaign: str | None = None) -> Table:
@@ -249,9 +239,7 @@ class Dataset:
             3     4    hana   5.098612
         """
         number, name = find_campaign(self._session.connection, campaign)
-        with self._session.open_reader() as connection:
-            charged = read_charged(*read_first_settings(connection, number))
-        return self._make_table("score_curve", SCORE_CURVE, {"name": name}, lambda row: [*row, charged])
+        return tables.make_score_curve(self._session, number, name)
 
     @check_arguments(campaign=TEXT)
     def ledger(self, *, campaign: str | None = None) -> Table:
@@ -267,7 +255,7 @@ class Dataset:
             1          /2/users/by         1      0
         """
         number, _ = find_campaign(self._session.connection, campaign)
-        return self._make_table("ledger", LEDGER, {"number": number})
+        return tables.make_table(self._session, "ledger", tables.LEDGER, {"number": number})
 
     @check_arguments(campaign=TEXT)
     def changes(self, *, campaign: str | None = None) -> Table:
@@ -281,7 +269,11 @@ class Dataset:
             []
         """
         number, _ = find_campaign(self._session.connection, campaign)
-        return Table("changes", make_columns(CHANGES.columns), lambda size: read_changes(self._session, number, size))
+        return Table(
+            "changes",
+            make_columns(tables.CHANGES.columns),
+            lambda size: tables.read_changes(self._session, number, size),
+        )
 
     @check_arguments(on_topic=SWITCH, campaign=TEXT)
     def network(self, *, on_topic: bool = False, campaign: str | None = None) -> Network:
@@ -395,9 +387,15 @@ class Dataset:
             found = choose_unlabelled(connection, number, labels, (count, seed, most), learned)
         return [asdict(one) for one in found]
 
-    @check_arguments(query=TEXT, params=PARAMETERS, timeout=TEXT)
+    @check_arguments(query=TEXT, params=PARAMETERS, timeout=TEXT, limit=make_whole_rule(0), max_size=TEXT)
     def sql(
-        self, query: str, *, params: Sequence[Any] | Mapping[str, Any] | None = None, timeout: str = "30s"
+        self,
+        query: str,
+        *,
+        params: Sequence[Any] | Mapping[str, Any] | None = None,
+        timeout: str = "30s",
+        limit: int | None = None,
+        max_size: str | None = None,
     ) -> Table:
         """Return the answer to one SELECT, held in memory; docs/reference/schema.md has the tables and views.
 
@@ -408,9 +406,11 @@ class Dataset:
             params: their values in order, or by name; they are never part of the statement. A datetime becomes text
                 as it is stored (without a zone, it is UTC).
             timeout: the longest time that the database works on it, as "30s" or "5m".
+            limit: how many rows at most; None: all.
+            max_size: the most characters that its rows may have, as "16MB"; None: as many as there are.
 
         Raises:
-            StoreError: the query is wrong, would change something, or takes too long.
+            StoreError: the query is wrong, would change something, takes too long, or its answer is larger.
 
         Example:
             >>> query = "select lang, count(*) as posts from post where lang = ? group by lang"
@@ -418,10 +418,20 @@ class Dataset:
               lang  posts
             0   en      7
         """
-        self._session.check_open()
-        seconds, values = parse_seconds(timeout), params or ()
-        with run_query(self._session.source, query, seconds, time.monotonic, parameters=values) as (names, rows):
-            return make_query_table(names, [*rows])
+        bounds = parse_seconds(timeout), limit, max_size
+        return run_sql(self._session, query, params or (), bounds)
+
+    def list_queries(self) -> Table:
+        """Return ten questions with the queries that answer them, for `sql`; they are about all campaigns.
+
+        Example:
+            >>> queries = {row["name"]: row["sql"] for row in data.list_queries()}
+            >>> data.sql(queries["best_accounts"], limit=2).to_pandas()[["place", "account"]]
+               place account
+            0      1    dora
+            1      2     ann
+        """
+        return Table("queries", make_columns(tables.QUERIES.columns), tables.read_queries)
 
     @check_arguments(campaign=TEXT, top=make_whole_rule(0))
     def report(self, *, campaign: str | None = None, top: int = 15) -> CampaignPage:
@@ -441,7 +451,7 @@ class Dataset:
             >>> report.to_dict()["accounts_on_topic"]
             5
         """
-        return read_campaign_page(self._session, campaign, top)
+        return make_report(self._session, campaign, top)
 
     @check_arguments(user=TEXT, campaign=TEXT, top=make_whole_rule(0))
     def explain(self, user: str, *, campaign: str | None = None, top: int = 10) -> TextReport:
@@ -461,7 +471,7 @@ class Dataset:
             >>> print(data.explain("dora").text.splitlines()[0])
             @dora in the campaign sky
         """
-        return explain_account(self._session, user, campaign, top)
+        return make_explanation(self._session, user, campaign, top)
 
     @check_arguments(campaign=TEXT)
     def datasheet(self, *, campaign: str | None = None) -> TextReport:
@@ -474,24 +484,60 @@ class Dataset:
             >>> print(data.datasheet().text.splitlines()[0])
             # Datasheet: sky
         """
-        return read_datasheet(self._session, campaign)
+        return make_sheet(self._session, campaign)
 
-    def _make_table(
+    @check_arguments(campaign=TEXT)
+    def describe_terms(self, *, campaign: str | None = None) -> str:
+        """Return what the terms of the campaign's platform let you publish, in words.
+
+        Raises:
+            StoreError: there is no such campaign.
+
+        Example:
+            >>> data.describe_terms()[:48]
+            "X's terms restrict what you may publish: neither"
+        """
+        return describe_terms(self._session, campaign)
+
+    @check_arguments(
+        folder=PATH, formats=KEYWORDS, campaign=TEXT, pseudonymise=SWITCH, key_env=TEXT, only_active=SWITCH,
+        only_on_topic=SWITCH, safe_csv=SWITCH, watch=FUNCTION,
+    )  # fmt: skip
+    def export(
         self,
-        name: str,
-        definition: TableDefinition,
-        parameters: Mapping[str, Any],
-        finish: Callable[[Sequence[Any]], Sequence[Any]] | None = None,
-        source: Reader | None = None,
-    ) -> Table:
-        """Return a table of the rows of a definition's SELECT, or of those that `source` reads, each finished."""
-        self._session.check_open()
-        lists = [place for place, (kind, _) in enumerate(definition.columns.values()) if kind == "list"]
-        source = source or partial(self._session.stream, definition.sql, parameters)
+        folder: "str | os.PathLike[str]",
+        *,
+        formats: Sequence[str] = ("parquet",),
+        campaign: str | None = None,
+        pseudonymise: bool = False,
+        key_env: str = KEY,
+        only_active: bool = False,
+        only_on_topic: bool = False,
+        safe_csv: bool = False,
+        watch: Callable[[str, int], Any] | None = None,
+    ) -> TextReport:
+        """Write the data of a campaign as files, as `socialcrawl export` does, and return their datasheet.
 
-        def read(size: int) -> Iterator[Sequence[Sequence[Any]]]:
-            for rows in source(size):
-                parsed = [parse_lists(row, lists) for row in rows] if lists else rows
-                yield parsed if finish is None else [finish(row) for row in parsed]
+        Args:
+            folder: where; it is made, or has to be empty.
+            formats: of parquet, csv, jsonl (tables), gexf, graphml (the network), ids and warc.
+            campaign: its name.
+            pseudonymise: replace names and ids by keyed hashes.
+            key_env: the environment variable that holds their key.
+            only_active: of a campaign that refreshes a dataset: only accounts found active.
+            only_on_topic: of the network: only mentions in matching posts.
+            safe_csv: in CSV, put an apostrophe before texts that spreadsheets would take for formulas.
+            watch: called with what is being written and its rows so far; an error that it raises ends the export.
 
-        return Table(name, make_columns(definition.columns), read)
+        Raises:
+            SettingsError: what is wanted cannot be had together, the key is missing, or the folder is not free.
+            StoreError: there is no such campaign, or the database or the disk fails.
+
+        Example:
+            >>> data.export("ids", formats=["ids"]).to_dict()["files"][0]["name"]
+            'post_ids.txt'
+        """
+        wanted = ExportOptions(
+            campaign, formats=tuple(formats), active=only_active, safe_csv=safe_csv, on_topic=only_on_topic
+        )
+        return export_dataset(self._session, Path(folder), wanted, key_env if pseudonymise else None, watch)

@@ -13,6 +13,12 @@ def finish_post(row: Sequence[Any]) -> list[Any]:
     return [*row[:-1], find_post_page(row[-1], row[0])]
 
 
+def finish_account(row: Sequence[Any]) -> list[Any]:
+    """Return a row of ACCOUNTS with the page of the account in place of its platform and username."""
+    *cells, platform, username = row
+    return [*cells, find_account_page(platform, username, row[2])]
+
+
 def find_account(traces: CampaignTraces, user: str, campaign: str | None) -> str | None:
     """Return where the platform shows an account of a campaign; None where that is not known, or it was forgotten."""
     stored = traces.read_campaign(campaign)

@@ -2,17 +2,19 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from socialcrawl.api.argument_checks import TEXT, ArgumentRule, check_arguments
+from socialcrawl.api.argument_checks import FUNCTION, TEXT, ArgumentRule, check_arguments
 from socialcrawl.api.campaign_drafts import draft_file, load_file
 from socialcrawl.api.campaign_file import VALUES, CampaignFile
 from socialcrawl.api.dataset import Dataset
 from socialcrawl.api.label_file import ENDING, LabelFile
+from socialcrawl.api.post_search import fill_index
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.facts import DEFAULT
 from socialcrawl.daemon.campaign_state import BROKEN, DONE, DOWN, STALLED, STOPPED
@@ -23,6 +25,7 @@ from socialcrawl.engine.model import MILLS_PER_DOLLAR, format_time, parse_time
 from socialcrawl.errors import OutdatedError, SettingsError, StoreError
 from socialcrawl.storage import daemons
 from socialcrawl.storage.database.address import DatabaseAddress, parse_address
+from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.database.disk_space import DiskReserve
 from socialcrawl.storage.database.filetypes import DATABASE, recognize
 from socialcrawl.storage.database.health import is_missing
@@ -141,6 +144,8 @@ class Project:
         ['sky']
         >>> [status.state for status in project.list_campaigns()]
         ['idle']
+        >>> project.update_search_index("sky")
+        True
     """
 
     def __init__(self, places: "Sequence[str | os.PathLike[str]]") -> None:
@@ -266,19 +271,51 @@ class Project:
         """
         return self._set_paused(campaign, again=True)
 
-    def _set_paused(self, campaign: str, *, again: bool) -> bool:
+    @check_arguments(campaign=TEXT, timeout=TEXT, watch=FUNCTION)
+    def update_search_index(
+        self, campaign: str, *, timeout: str = "10m", watch: Callable[[int], Any] | None = None
+    ) -> bool:
+        """Make the full-text index of a campaign's database, or update it; return whether all posts are in it.
+
+        Searches find the same without it, but read each text. Posts are taken in 1,000 at a time, with pauses in which
+        campaigns write; what was taken in stays, whenever this ends.
+
+        Args:
+            campaign: its name.
+            timeout: the longest time, as "10m".
+            watch: called with the number of posts so far; an error that it raises ends this.
+
+        Raises:
+            SettingsError: there is no such campaign.
+            StoreError: it has not begun, or its database cannot be written.
+        """
+        with self._open_begun(campaign) as (connection, _, _):
+            return fill_index(connection, watch or (lambda count: None), parse_seconds(timeout))
+
+    @contextmanager
+    def _open_begun(self, campaign: str) -> Iterator[tuple[Opened, str, DatabaseAddress]]:
+        """Open the database of a campaign that has begun for writing; with it, the name of the campaign, and its place.
+
+        Raises:
+            SettingsError: there is no such campaign.
+            StoreError: it has not begun, or its database cannot be written.
+        """
         status, where = self._find(campaign)
         if status.state == OUTDATED:
             raise OutdatedError(status.why)
         with open_upgraded(where) as connection:
             if status.name not in [one.campaign for one in daemons.read_leases(connection)]:
                 raise StoreError(f"The campaign {status.name!r} has not begun, so there is nothing to change.")
+            yield connection, status.name, where
+
+    def _set_paused(self, campaign: str, *, again: bool) -> bool:
+        with self._open_begun(campaign) as (connection, name, where):
             if again:
-                done = daemons.resume_campaigns(connection, [status.name])
+                done = daemons.resume_campaigns(connection, [name])
             else:
-                done = daemons.pause_campaigns(connection, [status.name], SystemClock().now())
+                done = daemons.pause_campaigns(connection, [name], SystemClock().now())
         self._readings.forget(where)
-        return status.name in done
+        return name in done
 
     def _list(self) -> list[tuple[CampaignStatus, DatabaseAddress]]:
         """Return how all campaigns stand, by name, with their databases, whose addresses may hold passwords."""

@@ -1,13 +1,17 @@
 """The tables of a dataset: their columns, which are promised, and the queries that fill them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import orjson
 
+from socialcrawl.api.data_tables import Reader, Table, make_columns
 from socialcrawl.errors import SettingsError
 from socialcrawl.render.campaign_report import is_charged
 from socialcrawl.storage.queries.read_session import ReadSession
+from socialcrawl.storage.queries.summary import read_first_settings
+from socialcrawl.storage.schema.questions import QUESTIONS
 from socialcrawl.storage.versions import iterate_leaves
 from socialcrawl.system.loopback import is_loopback
 
@@ -56,7 +60,9 @@ POSTS = TableDefinition(
         "page": ("text", "address where the platform shows it; missing where that is not known"),
     },
     f"""{POST_ROWS}
-where (:on_topic = 0 or h.occurrences is not null) and (:after = '' or (coalesce(p.created_at, ''), p.id) {{beyond}}
+where (:on_topic = 0 or h.occurrences is not null) and (:off_topic = 0 or h.occurrences is null){{authors}}
+and (:since = '' or p.created_at >= :since) and (:until = '' or coalesce(p.created_at, '') < :until)
+and (:after = '' or (coalesce(p.created_at, ''), p.id) {{beyond}}
   (select coalesce(last.created_at, ''), last.id from post last where last.id = :after))
 order by coalesce(p.created_at, '') {{direction}}, p.id {{direction}} limit :most""",  # noqa: S608  (our own text)
 )
@@ -144,6 +150,59 @@ from version where campaign = :number and number > 0
 union all select began_at, first, 'history', why, null, null from epoch where campaign = :number and number > 0
 order by 1, 2, 3""",
 )
+QUERIES = TableDefinition(
+    {
+        "name": ("text", "a short name"),
+        "question": ("text", "the question"),
+        "sql": ("text", "the query that answers it, on SQLite and PostgreSQL alike"),
+    },
+    "",
+)
+
+
+def read_queries(size: int) -> Iterator[Sequence[Sequence[Any]]]:
+    """Yield the documented questions, at most `size` at a time, as QUERIES has them."""
+    for begin in range(0, len(QUESTIONS), size):
+        yield [[one.name, one.words, one.sql] for one in QUESTIONS[begin : begin + size]]
+
+
+def make_table(  # noqa: PLR0917 (a table has so many parts)
+    session: ReadSession,
+    name: str,
+    definition: TableDefinition,
+    parameters: Mapping[str, Any],
+    finish: Callable[[Sequence[Any]], Sequence[Any]] | None = None,
+    source: Reader | None = None,
+) -> Table:
+    """Return a table of the rows of a definition's SELECT, or of those that `source` reads, each finished.
+
+    Raises:
+        StoreError: the database was closed.
+    """
+    session.check_open()
+    lists = [place for place, (kind, _) in enumerate(definition.columns.values()) if kind == "list"]
+    source = source or partial(session.stream, definition.sql, parameters)
+
+    def read(size: int) -> Iterator[Sequence[Sequence[Any]]]:
+        for rows in source(size):
+            parsed = [_parse_lists(row, lists) for row in rows] if lists else rows
+            yield parsed if finish is None else [finish(row) for row in parsed]
+
+    return Table(name, make_columns(definition.columns), read)
+
+
+def _parse_lists(row: Sequence[Any], places: Sequence[int]) -> list[Any]:
+    cells = list(row)
+    for place in places:
+        cells[place] = None if cells[place] is None else orjson.loads(cells[place])
+    return cells
+
+
+def make_score_curve(session: ReadSession, campaign: int, name: str) -> Table:
+    """Return the relevance that a campaign had found after each step, by its number and name."""
+    with session.open_reader() as connection:
+        charged = read_charged(*read_first_settings(connection, campaign))
+    return make_table(session, "score_curve", SCORE_CURVE, {"name": name}, lambda row: [*row, charged])
 
 
 def read_changes(session: ReadSession, campaign: int, size: int) -> Iterator[Sequence[Sequence[Any]]]:
@@ -159,6 +218,11 @@ def _make_change(row: Sequence[Any]) -> list[Any]:
     keys = orjson.loads(changed)
     new, old = (dict(iterate_leaves(orjson.loads(text or "{}"))) for text in (settings, before))
     return [at, first, what, keys, *([orjson.dumps(values.get(key)).decode() for key in keys] for values in (old, new))]
+
+
+def finish_campaign(row: Sequence[Any]) -> list[Any]:
+    """Return a row of CAMPAIGNS that says whether the server charges, in place of the settings."""
+    return [*row[:-1], read_charged(platform=row[1], settings=row[-1])]
 
 
 def read_charged(platform: str, settings: str) -> bool | None:

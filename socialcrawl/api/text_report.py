@@ -1,4 +1,4 @@
-"""Texts for people beside the values that they show: reports, explanations, datasheets."""
+"""Texts for people beside the values that they show."""
 
 import json
 import os
@@ -9,21 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from socialcrawl.api.argument_checks import FUNCTION, PATH, SWITCH, check_arguments
-from socialcrawl.api.page_addresses import find_account
-from socialcrawl.crawls.base import ReportRequest
-from socialcrawl.crawls.reporting import explain
-from socialcrawl.engine.clock import SystemClock
-from socialcrawl.exporters.datasheet import render_page
-from socialcrawl.exporters.export import make_datasheet
-from socialcrawl.exporters.selection import open_selection
-from socialcrawl.render.campaign_report import collect_values, read_report, show
-from socialcrawl.render.console import Console, render_text
-from socialcrawl.render.explanation import collect_explanation, show_explanation
-from socialcrawl.render.html_elements import render_fragment
-from socialcrawl.render.html_report import AccountLink, list_sections, make_page, write_page
-from socialcrawl.render.report_values import collect_charts
-from socialcrawl.storage.queries.read_session import ReadSession
-from socialcrawl.storage.queries.traces import CampaignTraces
+from socialcrawl.render.html_report import AccountLink, write_page
 
 
 class TextReport:
@@ -130,41 +116,3 @@ class CampaignPage(TextReport):
             StoreError: it cannot be written.
         """
         write_page(Path(path), self._make_page(with_texts))
-
-
-def read_campaign_page(session: ReadSession, campaign: str | None, top: int) -> CampaignPage:
-    """Return the report of a campaign, with `top` accounts; see `Dataset.report`."""
-    now = SystemClock().now()
-    with session.open_reader() as connection:
-        found = read_report(connection, campaign, ReportRequest(top, now))
-
-    def render(with_texts: bool) -> str:  # noqa: FBT001 (the page calls it)
-        with session.open_reader() as connection:
-            return make_page(connection, found, now, with_texts=with_texts)
-
-    def list_parts(link: AccountLink) -> list[tuple[str, str]]:
-        with session.open_reader() as connection:
-            return list_sections(connection, found, now, link)
-
-    text = render_text(lambda console: show(console, found))
-    return CampaignPage(text, collect_values(found), render, list_parts, collect_charts(found))
-
-
-def explain_account(session: ReadSession, user: str, campaign: str | None, top: int) -> TextReport:
-    """Return why a campaign read an account or did not, with `top` links to it; see `Dataset.explain`."""
-    with session.open_reader() as connection:
-        traces = CampaignTraces(connection)
-        trace = explain(traces, user, campaign)
-        page = find_account(traces, user, campaign)
-
-    def print_to(console: Console) -> None:
-        show_explanation(trace, console, top)
-
-    return TextReport(render_text(print_to), collect_explanation(trace) | {"page": page}, render_fragment(print_to))
-
-
-def read_datasheet(session: ReadSession, campaign: str | None) -> TextReport:
-    """Return how the data of a campaign came about; see `Dataset.datasheet`."""
-    with session.open_reader() as connection, open_selection(connection, campaign) as choice:
-        values = make_datasheet(choice, None, SystemClock().now())
-    return TextReport(render_page({**values, "files": []}), values)

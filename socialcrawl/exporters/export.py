@@ -5,6 +5,7 @@ import platform
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -156,14 +157,17 @@ def _write_files(
                 f"The campaign {choice.name!r} refreshes a dataset without a topic: remove --only-on-topic."
             )
         names_hidden = hiding.pseudonyms if hiding else None
-        nodes, edges = mention_network.write_network(choice, drawn, names_hidden, on_topic=wanted.on_topic)
+        nodes, edges = mention_network.write_network(
+            choice, drawn, names_hidden, on_topic=wanted.on_topic, watch=partial(watch, "network")
+        )
         what = "mention network" if not choice.refreshes else "refreshed dataset" if choice.active else "old dataset"
         about = f"the {what}; rows: its {pluralize(nodes, 'node')} and {pluralize(edges, 'edge')}"
         about += ", of mentions in matching posts" if wanted.on_topic else ""
         yield from ((path.name, (about, nodes + edges, nodes, edges)) for path in drawn.values())
     if "warc" in formats:
         watch("original responses", 0)
-        yield ARCHIVE, ("the original responses", warc.write_archive(choice, to / ARCHIVE))
+        count = warc.write_archive(choice, to / ARCHIVE, partial(watch, "original responses"))
+        yield ARCHIVE, ("the original responses", count)
 
 
 def _write_table(

@@ -233,7 +233,12 @@ OLD_FORMS: dict[str, Callable[[TextIO], Form]] = {**FORMS, "graphml": OldGraphMl
 
 
 def write_network(
-    choice: ExportSelection, files: dict[str, Path], pseudonyms: Pseudonyms | None, *, on_topic: bool = False
+    choice: ExportSelection,
+    files: dict[str, Path],
+    pseudonyms: Pseudonyms | None,
+    *,
+    on_topic: bool = False,
+    watch: Callable[[int], None] = lambda rows: None,
 ) -> tuple[int, int]:
     """Write the network into these files, by form; the numbers of nodes and edges.
 
@@ -242,6 +247,7 @@ def write_network(
         files: where, by form.
         pseudonyms: None: people are named.
         on_topic: whether only mentions in matching posts are written, and the accounts at their ends.
+        watch: called with the number of nodes and edges so far, now and then.
     """
     with ExitStack() as stack:
         opened = {form: stack.enter_context(path.open("w", encoding="utf-8")) for form, path in files.items()}
@@ -252,12 +258,16 @@ def write_network(
             nodes += 1
             for form in made:
                 form.write_vertex(vertex)
+            if not nodes % SOME:
+                watch(nodes)
         for form in made:
             form.end_vertices()
         for edge in read_edges(choice, pseudonyms, on_topic=on_topic):
             links += 1
             for form in made:
                 form.write_edge(edge)
+            if not links % SOME:
+                watch(nodes + links)
         for form in made:
             form.end()
     return nodes, links

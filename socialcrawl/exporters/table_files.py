@@ -58,7 +58,7 @@ class CsvWriter:
 
     def write(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """Add rows."""
-        self._rows.write([_format_cell(cell) for cell in row] for row in rows)
+        self._rows.write([format_csv_cell(cell) for cell in row] for row in rows)
 
 
 class SafeCsvWriter(CsvWriter):
@@ -127,7 +127,8 @@ def read_pyarrow_version() -> str:
     return str(pa.__version__)
 
 
-def _format_cell(cell: Any) -> Any:
+def format_csv_cell(cell: Any) -> Any:
+    """Return a value as a cell of a CSV file has it."""
     if isinstance(cell, bool):
         return "true" if cell else "false"
     return orjson.dumps(cell).decode() if isinstance(cell, list) else cell

@@ -5,7 +5,7 @@ token, which is never stored, nor cookies.
 """
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -38,8 +38,8 @@ def check_available() -> None:
         raise SettingsError("A web archive needs warcio: pip install 'socialcrawl[warc]'.") from error
 
 
-def write_archive(choice: ExportSelection, path: Path) -> int:
-    """Write the answers that were kept into a .warc.gz; how many.
+def write_archive(choice: ExportSelection, path: Path, watch: Callable[[int], None] = lambda rows: None) -> int:
+    """Write the answers that were kept into a .warc.gz; how many. `watch` is called with their number after each.
 
     Raises:
         StoreError: there are none.
@@ -54,6 +54,7 @@ def write_archive(choice: ExportSelection, path: Path) -> int:
                 _write_about(writer, row)
             _write_record(writer, row)
             count += 1
+            watch(count)
     if not count:
         raise StoreError(
             "No answers were kept, so there is nothing for a web archive: set keep_answers = true in [source] before "

@@ -1,5 +1,6 @@
 """What all pages are made with: templates become answers, and forms become fields that were checked."""
 
+import re
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -21,6 +22,11 @@ def render_fragment(request: Request, template: str, **values: Any) -> str:
     """Return the HTML of a template, which may be a part of a page."""
     shown: str = request.app.state.templates.get_template(template).render(visitor=request.state.visitor, **values)
     return shown
+
+
+def name_download(name: str) -> dict[str, str]:
+    """Return the header by which a browser keeps an answer as a file, under a name that every system takes."""
+    return {"content-disposition": f'attachment; filename="{re.sub(r"[^A-Za-z0-9_.-]", "_", name)}"'}
 
 
 async def read_form(request: Request) -> dict[str, str]:

@@ -49,6 +49,7 @@ def make_templates() -> Environment:
         "shown": format_value,
         "span": format_span,
         "marked": mark_matches,
+        "cell": format_cell,
     }
     made.globals |= {
         "version": __version__,
@@ -71,6 +72,12 @@ def format_value(text: str, longest: int = 120) -> str:
     """Return the JSON of a setting as a cell shows it."""
     plain = {"null": "not set", "true": "yes", "false": "no"}.get(text, text.strip('"'))
     return plain if len(plain) <= longest else f"{plain[:longest]} ..."
+
+
+def format_cell(cell: Any, longest: int = 1_000) -> str:
+    """Return a cell of an answer as a table shows it: a number so that a script can read it again."""
+    text = f"{round(cell, 4) if abs(cell) >= 1 else cell:.12g}" if isinstance(cell, float) else str(cell)
+    return text if len(text) <= longest else f"{text[:longest]} ..."
 
 
 def make_web_link(address: Any) -> str | None:

@@ -15,13 +15,12 @@ from fastapi.responses import FileResponse, RedirectResponse, Response, Streamin
 
 from socialcrawl import CampaignStatus, SocialcrawlError
 from socialcrawl.web.campaign_reports import ReadReport
-from socialcrawl.web.http_api import LONGEST, Campaigns, Live, Reports, Status, change_campaign, read_posts
+from socialcrawl.web.http_api import LONGEST, Campaigns, Live, Reports, Status, change_campaign
 from socialcrawl.web.live_status import LiveStatus
-from socialcrawl.web.page_answers import read_change, read_form, render, render_fragment
+from socialcrawl.web.page_answers import name_download, read_change, read_form, render, render_fragment
 from socialcrawl.web.security import COOKIE, LASTING, Access, may_change
 
-POSTS = 50  # of a page
-ACCOUNTS = 50
+ACCOUNTS = 50  # of a page
 SECTIONS = ("top", "steering", "curve", "days", "kind", "accounts", "gaps")
 """The parts of a report that a campaign's page shows, in this order; its download has all."""
 UNREADABLE = ("outdated", "broken")
@@ -88,19 +87,6 @@ def list_accounts(
         rows = [*data.accounts(ACCOUNTS + 1, campaign=status.name, after=after)]
     more = rows[ACCOUNTS - 1]["place"] if len(rows) > ACCOUNTS else None
     return render(request, "accounts.html", status=status, accounts=rows[:ACCOUNTS], more=more)
-
-
-@pages.get("/campaigns/{key}/posts")
-def list_posts(
-    request: Request,
-    status: Status,
-    project: Campaigns,
-    after: Annotated[str | None, Query(min_length=1, max_length=LONGEST)] = None,
-) -> Response:
-    """Show the posts on topic, the newest first."""
-    rows = read_posts(project, status, POSTS + 1, after)
-    more = rows[POSTS - 1]["id"] if len(rows) > POSTS else None
-    return render(request, "posts.html", status=status, posts=rows[:POSTS], more=more)
 
 
 @pages.get("/campaigns/{key}/report.html")
@@ -190,4 +176,4 @@ def _stream(live: LiveStatus, make: Callable[[Sequence[CampaignStatus]], str]) -
 
 
 def _make_download(body: bytes, name: str, kind: str) -> Response:
-    return Response(body, media_type=kind, headers={"content-disposition": f'attachment; filename="{name}"'})
+    return Response(body, media_type=kind, headers=name_download(name))

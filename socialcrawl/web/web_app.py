@@ -19,6 +19,9 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 from socialcrawl import Project, SettingsError, SocialcrawlError, __version__
 from socialcrawl.system.host_names import AllowedHosts, App, HostGuard
 from socialcrawl.web.campaign_reports import CampaignReports
+from socialcrawl.web.data_api import data_api
+from socialcrawl.web.data_pages import data_pages
+from socialcrawl.web.data_work import DataWork
 from socialcrawl.web.edit_api import edit_api
 from socialcrawl.web.edit_drafts import OneByOne
 from socialcrawl.web.edit_pages import edit_pages
@@ -104,11 +107,14 @@ def make_app(project: Project, settings: WebSettings) -> App:
     app.state.one_by_one = OneByOne()
     app.state.templates.globals["style_ids"] = find_style_ids(app.state.plotly)
     app.state.label_queues = LabelQueues(project)
-    app.include_router(api)
     app.include_router(edit_api)
-    app.include_router(edit_pages)  # before the pages, one of which takes any button of a campaign
+    app.include_router(edit_pages)
     app.include_router(label_api)
     app.include_router(label_pages)
+    app.state.data_work = DataWork(project)
+    app.include_router(api)
+    app.include_router(data_api)
+    app.include_router(data_pages)
     app.include_router(pages)
     app.mount("/static", _StaticFiles(directory=FOLDER / "static"))
     app.add_exception_handler(AnyHTTPException, _answer_http_error)

@@ -13,19 +13,19 @@ import pytest
 from api_examples import open_example_world
 
 import socialcrawl as sc
-from socialcrawl.api import dataset, network
+from socialcrawl.api import network, table_definitions
 from socialcrawl.campaign.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 STUB = ROOT / "socialcrawl/__init__.pyi"
 PROMISE = Path(__file__).with_name("public_api.txt")
 TABLES = {
-    "posts": dataset.POSTS.columns,
-    "accounts": dataset.ACCOUNTS.columns,
-    "score_curve": dataset.SCORE_CURVE.columns,
-    "campaigns": dataset.CAMPAIGNS.columns,
-    "ledger": dataset.LEDGER.columns,
-    "changes": dataset.CHANGES.columns,
+    "posts": table_definitions.POSTS.columns,
+    "accounts": table_definitions.ACCOUNTS.columns,
+    "score_curve": table_definitions.SCORE_CURVE.columns,
+    "campaigns": table_definitions.CAMPAIGNS.columns,
+    "ledger": table_definitions.LEDGER.columns,
+    "changes": table_definitions.CHANGES.columns,
     "nodes": network.NODE_COLUMNS,
     "edges": network.EDGE_COLUMNS,
 }

@@ -9,7 +9,7 @@ from import_files import NOW, columns, drawn, files, write_lines
 from stores import opened
 from typer.testing import CliRunner
 
-from socialcrawl.cli.commands.export import read_key
+from socialcrawl.api.data_export import read_key
 from socialcrawl.cli.definitions.datasets import export
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.importers.import_posts import import_posts

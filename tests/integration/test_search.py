@@ -177,3 +177,31 @@ def test_words_that_were_searched_for_are_marked_on_a_terminal_also_far_into_a_t
 )
 def test_a_post_has_the_address_at_which_its_platform_shows_it(platform, post, address):
     assert find_platform_facts(platform).find_post_page(post) == address
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_posts_are_listed_by_author_time_and_topic_as_a_filter_of_all_lists_them(kind, tmp_path):
+    moments = [BEGIN + 60 * key for key in range(len(TEXTS))]
+    bounds = [None, *(datetime.fromtimestamp(at + part, UTC) for at in moments for part in (0, 0.25))]
+    with a_place(kind, tmp_path) as place:
+        fill(place)
+        with sc.open(str(place) if kind == "sqlite" else place.url) as data:
+            rows = list(data.posts())
+            for since in bounds:
+                for until in bounds[::3]:
+                    wanted = [row["id"] for row in rows if (since is None or row["created_at"] >= since)
+                              and (until is None or row["created_at"] < until)]  # fmt: skip
+                    assert [row["id"] for row in data.posts(since=since, until=until)] == wanted
+            for author in ("1000", "1001"):
+                own = [row["id"] for row in rows if row["author"] == author]
+                assert [row["id"] for row in data.posts(author=author)] == own
+                off = [row["id"] for row in rows if row["author"] == author and not row["occurrences"]]
+                assert [row["id"] for row in data.posts(author=author, off_topic=True)] == off
+            found = [row["id"] for row in data.search("moon")]
+            off = [row["id"] for row in data.search("moon", off_topic=True)]
+            assert sorted([*off, *(row["id"] for row in data.search("moon", on_topic=True))]) == sorted(found)
+            assert off == [key for key in found if key != "1"]
+            with pytest.raises(sc.StoreError, match="No account in this database"):
+                data.posts(author="nobody")
+            with pytest.raises(sc.StoreError, match="was stopped"):
+                list(data.search("moon", timeout="0.000001s"))

@@ -7,7 +7,7 @@ from textwrap import dedent
 from typing import Any
 
 import socialcrawl
-from socialcrawl.api import dataset
+from socialcrawl.api import table_definitions
 
 HEAD = """# Python
 
@@ -33,12 +33,12 @@ eight accounts; `graph` is the graph of its posts, which are in `posts.csv`; `sk
 and `new.toml` and `edited.toml` are the files of campaigns that have not run yet.
 """
 TABLES = {
-    "Dataset.posts": dataset.POSTS,
-    "Dataset.accounts": dataset.ACCOUNTS,
-    "Dataset.score_curve": dataset.SCORE_CURVE,
-    "Dataset.list_campaigns": dataset.CAMPAIGNS,
-    "Dataset.ledger": dataset.LEDGER,
-    "Dataset.changes": dataset.CHANGES,
+    "Dataset.posts": table_definitions.POSTS,
+    "Dataset.accounts": table_definitions.ACCOUNTS,
+    "Dataset.score_curve": table_definitions.SCORE_CURVE,
+    "Dataset.list_campaigns": table_definitions.CAMPAIGNS,
+    "Dataset.ledger": table_definitions.LEDGER,
+    "Dataset.changes": table_definitions.CHANGES,
 }
 SECTIONS = {"Args": "Arguments", "Raises": "Raises", "Returns": "Returns", "Attributes": "Attributes"}
 

@@ -1,20 +1,20 @@
 """`socialcrawl search`: stored posts by their words."""
 
 import json
-import time
 from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
 
 from socialcrawl.api.dataset import Dataset
+from socialcrawl.api.post_search import fill_index
 from socialcrawl.errors import StoreError
 from socialcrawl.render.found_posts import show_posts
 from socialcrawl.render.query_table import convert_for_json
 from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import HURRY, open_database
 from socialcrawl.storage.database.health import open_readable
-from socialcrawl.storage.post_search.index import has_index, is_large, update_index
+from socialcrawl.storage.post_search.index import has_index, is_large
 from socialcrawl.text.post_query import parse_query
 from socialcrawl.text.terminal import write_error, write_json
 from socialcrawl.text.wording import parse_instant, pluralize
@@ -69,22 +69,19 @@ def _bring_up_to_date(where: DatabaseAddress) -> None:
             return
     try:
         with open_database(where, create=False, busy=HURRY) as connection:
-            _index_posts(connection)
+            said = 0
+
+            def say(count: int) -> None:
+                nonlocal said
+                if count >= said + SAID:
+                    said = count
+                    write_error(f"{pluralize(count, 'post')} added to the search index")
+
+            fill_index(connection, say)
     except StoreError as error:
         write_error(
             f"The search index was not updated, so that this search reads more posts, and takes longer: {error}"
         )
-
-
-def _index_posts(connection: Any) -> None:
-    """Take in all posts, with as long a pause after each transaction as it took: campaigns write meanwhile."""
-    said, begin = 0, time.monotonic()
-    for count in update_index(connection):
-        if count >= said + SAID:
-            said = count
-            write_error(f"{pluralize(count, 'post')} added to the search index")
-        time.sleep(time.monotonic() - begin)
-        begin = time.monotonic()
 
 
 def _make_cursor(post: Mapping[str, Any]) -> str:

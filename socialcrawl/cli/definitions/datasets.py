@@ -180,7 +180,8 @@ def export(
 
     It writes posts, accounts, network and ledger with a datasheet, with names or pseudonyms.
     """
-    from socialcrawl.cli.commands.export import choose_folder, export_data, read_key  # noqa: PLC0415
+    from socialcrawl.api.data_export import read_key  # noqa: PLC0415
+    from socialcrawl.cli.commands.export import choose_folder, export_data  # noqa: PLC0415
     from socialcrawl.cli.databases import choose_database, split_target  # noqa: PLC0415
     from socialcrawl.exporters.export import ExportOptions  # noqa: PLC0415
 

@@ -103,6 +103,16 @@ def is_large(connection: Connection) -> bool:
         return int(found.scalar_one()) >= LEAST
 
 
+def is_behind(connection: Connection) -> bool:
+    """Return whether so many posts are not in the index that taking them in pays; called without a transaction."""
+    if not has_index(connection):
+        return is_large(connection)
+    unread = find_unread(connection)
+    with join_transaction(connection):
+        sql = text(f"select count(*) from (select 1 from post p where {unread} limit :least) p")
+        return int(connection.execute(sql, {"least": LEAST}).scalar_one()) >= LEAST
+
+
 def update_index(connection: Connection) -> Iterator[int]:
     """Make the index if there is none, and take in every post that is not in it.
 

@@ -6,7 +6,7 @@ So an index may be behind, or not there at all: what is found stays the same. No
 # ruff: noqa: S608  (values are parameters, or numbers)
 
 import heapq
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby, islice
@@ -73,10 +73,11 @@ class PostFilter:
 
     Attributes:
         author: a username or id of who wrote them; None: everybody.
-        campaign: campaign.id of the campaign whose topic they match; None: any post.
+        campaign: campaign.id of the campaign whose topic they match, or do not; None: any post.
         since: the first moment, in microseconds of Unix time; None: from the beginning.
         until: the first moment that does not belong to it any more; None: to the end.
         after: the post after which the search goes on; None: from the newest on.
+        off_topic: whether they do not match the topic.
     """
 
     author: str | None = None
@@ -84,6 +85,7 @@ class PostFilter:
     since: int | None = None
     until: int | None = None
     after: PostKey | None = None
+    off_topic: bool = False
 
     @property
     def seconds(self) -> tuple[int, int]:
@@ -117,7 +119,11 @@ def parse_cursor(cursor: str) -> PostKey:
 
 
 def find_posts(
-    connection: Connection, query: PostQuery, among: PostFilter, most: int | None = None
+    connection: Connection,
+    query: PostQuery,
+    among: PostFilter,
+    most: int | None = None,
+    check: Callable[[], None] = lambda: None,
 ) -> Generator[PostKey, None, None]:
     """Yield the posts that match, newest first; posts without a time come last.
 
@@ -126,13 +132,15 @@ def find_posts(
         query: what they have to match.
         among: which posts are searched.
         most: how many are wanted; None: all.
+        check: called between texts that are read one by one, now and then; an error that it raises ends the search.
 
     Raises:
         StoreError: no account of the database has the author's name or id.
     """
     where = _make_condition(connection, among)
     indexed = has_index(connection)
-    matches = _scan(connection, query, among, f"{find_unread(connection)} and {where}" if indexed else where)
+    unread = f"{find_unread(connection)} and {where}" if indexed else where
+    matches = _scan(connection, query, among, unread, check)
     read = sorted(matches, reverse=True) if most is None else heapq.nlargest(most, matches)
     if not indexed:
         yield from read
@@ -164,13 +172,19 @@ def _make_condition(connection: Connection, among: PostFilter) -> str:
     """Return the condition for the table `p` of what time does not tell."""
     where = "true"
     if among.author is not None:
-        where += f" and p.author in ({', '.join(map(str, _find_authors(connection, among.author)))})"
+        where += match_authors(connection, among.author)
     if among.campaign is not None:
-        where += f" and exists (select 1 from hit h where h.campaign = {int(among.campaign)} and h.post = p.id)"
+        no = "not " if among.off_topic else ""
+        where += f" and {no}exists (select 1 from hit h where h.campaign = {int(among.campaign)} and h.post = p.id)"
     return where
 
 
-def _find_authors(connection: Connection, author: str) -> list[int]:
+def match_authors(connection: Connection, author: str) -> str:
+    """Return the condition, with its AND, for posts, of a table `p`, that somebody wrote, by username or id.
+
+    Raises:
+        StoreError: no account of the database has this username or id.
+    """
     name = author.removeprefix("@")
     sql = "select node from account where handle = :handle or platform_id in (:name, :given) order by node"
     with join_transaction(connection):
@@ -181,13 +195,16 @@ def _find_authors(connection: Connection, author: str) -> list[int]:
             f"No account in this database has the username or id {author!r}: check how it is written "
             '(`socialcrawl sql "select username from account"` lists them).'
         )
-    return found
+    return f" and p.author in ({', '.join(map(str, found))})"
 
 
-def _scan(connection: Connection, query: PostQuery, among: PostFilter, where: str) -> Iterator[PostKey]:
+def _scan(
+    connection: Connection, query: PostQuery, among: PostFilter, where: str, check: Callable[[], None]
+) -> Iterator[PostKey]:
     """Yield the posts that match, in no order, of those for which a condition holds: by reading their texts."""
     sql = f"select p.created_at, p.id, p.text from post p where {where}"
     for rows in stream_rows(connection, sql, {}, SOME):
+        check()
         for created_at, key, written in rows:
             if query.matches(written) and among.has(found := PostKey(find_moment(created_at), key)):
                 yield found

@@ -3,13 +3,18 @@
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from web_pages import PageShape
 
 from socialcrawl import CampaignStatus
+from socialcrawl.text.post_query import parse_query
 from socialcrawl.text.terminal import escape_controls
+from socialcrawl.web.data_models import IndexItem, PostChoice
+from socialcrawl.web.data_pages import mark_words
+from socialcrawl.web.data_reading import ReadAnswer
 from socialcrawl.web.page_templates import format_value, make_templates, make_web_link
+from socialcrawl.web.query_charts import QueryChart
 from socialcrawl.web.security import PageVisitor
 from socialcrawl.web.sparkline import draw_sparkline
 
@@ -28,20 +33,27 @@ def status_of(text, **more):
     return CampaignStatus(**(given | more))
 
 
-def page_of(text, template="posts.html"):
-    post = {"id": "1", "author": text, "author_id": text, "created_at": None, "text": text, "occurrences": 1,
-            "page": "https://example.org/1"}  # fmt: skip
+def page_of(text, template):
+    post = {"id": "1", "author": text, "author_id": text, "created_at": None, "occurrences": 1,
+            "marked": mark_words(text, parse_query("the")), "page": "https://example.org/1"}  # fmt: skip
     account = {"place": 1, "account": text, "account_id": text, "relevance": 1.0, "occurrences": 1, "posts": 1,
                "act": text, "step": None, "page": "https://example.org/a"}  # fmt: skip
     values = {"posts": [post], "accounts": [account], "more": None, "status": status_of(text),
               "campaigns": [status_of(text)], "visitor": PageVisitor(known=True, csrf="c"), "title": text, "text": text,
               "name": text, "page": None}  # fmt: skip
+    values |= {"wanted": PostChoice(query=text, author=text, since=text, until=text), "begun": True, "terms": text,
+               "errors": dict.fromkeys(("query", "author", "since", "until"), text), "why": text, "query": text,
+               "index": IndexItem(needed=True, running=False, posts=0, why=text), "queries": [], "chosen": None,
+               "answer": ReadAnswer([text], ["text"], [[text]], more=True), "longest": 1, "seconds": "1", "most": 1,
+               "largest": 1, "chart": QueryChart("bar", "category", 0, (0,)), "style_ids": []}  # fmt: skip
     if template == "account.html":
         values["text"] = ""
     return PageShape(TEMPLATES.get_template(template).render(**values))
 
 
-@pytest.mark.parametrize("template", ["posts.html", "accounts.html", "overview.html", "message.html", "account.html"])
+@pytest.mark.parametrize("template", ["search.html", "sql.html", "export.html", "accounts.html", "overview.html",
+                                      "message.html", "account.html"])  # fmt: skip
+@settings(deadline=None)
 @given(text=NASTY)
 def test_names_and_texts_of_others_change_no_tag_and_no_attribute_of_a_page(template, text):
     page, plain = page_of(text, template), page_of("plain", template)

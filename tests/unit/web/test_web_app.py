@@ -1,6 +1,7 @@
 """Pages and API over loopback, of a campaign that ran on the mock: what they show, and what they refuse."""
 
 import html
+import io
 import lzma
 import re
 import shutil
@@ -8,6 +9,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
+from zipfile import is_zipfile
 
 import pytest
 from alembic import command
@@ -60,8 +62,9 @@ def dump(folder):
 
 
 def paths_of(key):
-    inside = ("", "/account?name=x", "/accounts", "/posts", "/report.html", "/datasheet.md")
-    api = ("", "/charts", "/report", "/accounts", "/posts", "/explain?account=x")
+    inside = ("", "/account?name=x", "/accounts", "/posts", "/report.html", "/datasheet.md", "/search?query=a",
+              "/export", "/sql?question=topic_by_day")  # fmt: skip
+    api = ("", "/charts", "/report", "/accounts", "/posts", "/explain?account=x", "/search", "/queries")
     return ["/", "/login", "/static/ui.css", "/static/ui.js", "/static/charts.js", "/static/plotly.js", "/nowhere",
             *(f"/campaigns/{key}{one}" for one in inside), "/api/v1/campaigns", "/api/v1/openapi.json",
             *(f"/api/v1/campaigns/{key}{one}" for one in api), "/api/v1/campaigns/none-0",
@@ -263,6 +266,9 @@ def check_answer(spec, operation, answer):
     described = operation["responses"][str(answer.status_code)]["content"]
     (kind,) = described
     assert answer.headers["content-type"].partition(";")[0] == kind
+    if kind == "application/zip":
+        assert is_zipfile(io.BytesIO(answer.content))
+        return
     schema = {**described[kind]["schema"], "components": spec["components"]}
     Draft202012Validator(schema).validate(answer.json())
 
@@ -295,7 +301,14 @@ def test_whatever_is_asked_of_the_api_it_answers_as_it_describes_itself(client, 
     spec = client.get("/api/v1/openapi.json").json()
     for method, path, operation in list_operations(spec):
         if method == "get":
-            given = {"limit": limit, "after": after, "account": account}
+            given = {
+                "limit": limit,
+                "after": after,
+                "account": account,
+                "query": account,
+                "since": after,
+                "format": limit,
+            }
             check_answer(spec, operation, client.get(path.format(key=key), params=given))
 
 

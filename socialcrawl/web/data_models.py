@@ -1,0 +1,95 @@
+"""What pages and HTTP API are asked about a campaign's data, and what the API returns: search, SQL, exports."""
+
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+LONGEST = 2_000  # characters of a text that somebody looks for
+LONGEST_QUERY = 8_000  # characters of SQL, which is in the address
+Format = Literal["parquet", "csv", "jsonl", "gexf", "graphml", "ids", "warc"]
+
+
+class PostChoice(BaseModel):
+    """Which posts somebody wants to see; "" stands for what is not given."""
+
+    query: str = Field("", max_length=LONGEST, description='words that posts have; "": all posts')
+    author: str = Field("", max_length=LONGEST, description="a username or id")
+    since: str = Field("", max_length=LONGEST, description="posts written at this time or later: ISO 8601, UTC")
+    until: str = Field("", max_length=LONGEST, description="posts written before this time, likewise")
+    topic: Literal["on", "off", "all"] = Field("on", description="on: posts on topic; off: all others; all: both")
+    after: str = Field("", max_length=LONGEST, description="`next` of the page before")
+
+
+class LimitedPostChoice(PostChoice):
+    """The same, with the size of a page."""
+
+    limit: int = Field(50, ge=1, le=500, description="rows of this page, at most")
+
+
+class SqlQuery(BaseModel):
+    """A query in SQL."""
+
+    query: str = Field(min_length=1, max_length=LONGEST_QUERY, description="one SELECT")
+
+
+class LimitedSqlQuery(SqlQuery):
+    """The same, with the number of rows."""
+
+    limit: int = Field(100, ge=1, le=500, description="rows, at most")
+
+
+class SqlForm(BaseModel):
+    """What the form of a query sends, and links to one of the documented questions."""
+
+    query: str = Field("", max_length=LONGEST_QUERY)
+    question: str = Field("", max_length=LONGEST)
+
+
+class ExportChoice(BaseModel):
+    """What an export has in it."""
+
+    format: list[Format] = Field(["parquet"], max_length=7, description="the files to write")
+    only_on_topic: bool = Field(False, description="of the network: only mentions in matching posts")
+    only_active: bool = Field(False, description="of a refreshed dataset: only accounts found active")
+    safe_csv: bool = Field(False, description="CSV for spreadsheets: no text is a formula")
+    pseudonymise: bool = Field(False, description="hash names; the server has the key in SOCIALCRAWL_KEY")
+
+
+class IndexItem(BaseModel):
+    """The search index of a campaign's database."""
+
+    needed: bool = Field(description="20,000 posts or more are in no index: searches would be faster with it")
+    running: bool = Field(description="posts are being added to it, by these pages")
+    posts: int = Field(description="posts that were added by the last run of these pages")
+    why: str = Field(description='what went wrong in that; "": nothing')
+
+
+class AnswerColumn(BaseModel):
+    """A column of an answer."""
+
+    name: str
+    kind: str = Field(description="text, int, float or bool: what all its cells are")
+
+
+class SqlAnswer(BaseModel):
+    """The answer to a query in SQL."""
+
+    columns: list[AnswerColumn]
+    rows: list[list[str | int | float | bool | None]] = Field(
+        description="the cells by column; null also for a number that JSON does not have"
+    )
+    more: bool = Field(description="there are more rows than `limit`")
+
+
+class QueryItem(BaseModel):
+    """A question that people ask of a crawl, and the query that answers it."""
+
+    name: str
+    question: str
+    sql: str
+
+
+class QueryItems(BaseModel):
+    """The questions that the documentation answers, about all campaigns of a database."""
+
+    queries: list[QueryItem]

@@ -1,0 +1,146 @@
+"""What pages and API do with data that takes long: queries, exports, and the search index, each within bounds."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from fastapi import Request
+from fastapi.exceptions import HTTPException
+
+from socialcrawl import CampaignStatus, Project, SocialcrawlError
+from socialcrawl.web.security import is_same_origin
+
+QUERIES = 4  # searches and SQL at once, of all viewers
+EXPORTS = 2
+LONGEST_INDEXING = "30m"  # of one press of the button; the next goes on
+
+
+class WorkSlots:
+    """Lets so much work of one sort be done at once, so that it leaves threads for other pages.
+
+    Args:
+        most: how much.
+        what: it is called.
+    """
+
+    def __init__(self, most: int, what: str) -> None:
+        self._what = f"{most} {what}"
+        self._free = threading.BoundedSemaphore(most)
+
+    def take(self) -> None:
+        """Take a slot, which `free` gives back.
+
+        Raises:
+            HTTPException: none is free.
+        """
+        if not self._free.acquire(blocking=False):
+            raise HTTPException(503, f"{self._what} are running: try again in a moment.", {"retry-after": "5"})
+
+    def free(self) -> None:
+        """Give a slot back."""
+        self._free.release()
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Hold a slot until the end of the block.
+
+        Raises:
+            HTTPException: none is free.
+        """
+        self.take()
+        try:
+            yield
+        finally:
+            self.free()
+
+
+@dataclass(frozen=True, slots=True)
+class IndexingState:
+    """How far the search index of a database is, as somebody had it made here.
+
+    Attributes:
+        running: whether posts are being added.
+        posts: how many were added.
+        done: whether all posts were in it at the end.
+        why: what went wrong; "" if nothing did.
+    """
+
+    running: bool = False
+    posts: int = 0
+    done: bool = False
+    why: str = ""
+
+
+class SearchIndexing:
+    """Brings search indexes up to date, each in a thread of its own; methods may be called from any thread.
+
+    Whatever ends the thread, what was added stays: it adds posts in small transactions.
+
+    Args:
+        project: the campaigns.
+    """
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._states: dict[str, IndexingState] = {}  # by database: campaigns of one share its index
+        self._lock = threading.Lock()
+
+    def read(self, status: CampaignStatus) -> IndexingState:
+        """Return how far the index of a campaign's database is."""
+        return self._states.get(status.database, IndexingState())
+
+    def start(self, status: CampaignStatus) -> bool:
+        """Begin to bring the index of a campaign's database up to date; return False if that is under way."""
+        with self._lock:
+            if self.read(status).running:
+                return False
+            self._states[status.database] = IndexingState(running=True)
+        threading.Thread(target=self._run, args=(status,), daemon=True).start()
+        return True
+
+    def _run(self, status: CampaignStatus) -> None:
+        done, why = False, "It failed. The terminal of `socialcrawl ui` says why."
+        try:
+            done = self._project.update_search_index(
+                status.key, timeout=LONGEST_INDEXING, watch=lambda posts: self._set(status, posts=posts)
+            )
+            why = ""
+        except SocialcrawlError as error:
+            why = str(error)
+        finally:
+            self._set(status, running=False, done=done, why=why)
+
+    def _set(self, status: CampaignStatus, **changed: object) -> None:
+        with self._lock:
+            self._states[status.database] = replace(self._states[status.database], **changed)  # type: ignore[arg-type]
+
+
+class DataWork:
+    """The work on data that is under way.
+
+    Attributes:
+        queries: slots of searches and SQL.
+        exports: slots of exports.
+        indexing: brings search indexes up to date.
+    """
+
+    def __init__(self, project: Project) -> None:
+        self.queries, self.exports = WorkSlots(QUERIES, "searches and queries"), WorkSlots(EXPORTS, "exports")
+        self.indexing = SearchIndexing(project)
+
+
+def get_work(request: Request) -> DataWork:
+    """Return the work on data that is under way."""
+    work: DataWork = request.app.state.data_work
+    return work
+
+
+async def check_own_site(request: Request) -> None:
+    """Check that no page of another site makes a browser send a request that takes long.
+
+    Raises:
+        HTTPException: one does.
+    """
+    if not is_same_origin(request.headers):
+        raise HTTPException(403, "Another site sent this request: open the page here, and use its form.")
