@@ -379,7 +379,7 @@ def _show(
 ) -> Response:
     """Return the page of a form; 422 where something is wrong, 409 where somebody else has changed the file."""
     _, template = _read_template(*form.chosen)
-    set_there = {key for key, text in show_values(form.described, template).items() if text}
+    set_there = {f"{name}.{key}" for name, keys in template.items() if isinstance(keys, Mapping) for key in keys}
     sections: Sequence[FormSection] = make_fields(
         form.described, form.typed, template=set_there, wrong=form.wrong, notes=form.notes, locked=form.locked
     )

@@ -90,7 +90,7 @@ HOMES = {
     "pydantic": (
         "campaign/policies.py", "campaign/settings.py", "campaign/settings_errors.py", "campaign/sections/",
         "crawls/capture/section.py", "crawls/refresh/section.py", "crawls/sample/section.py", "crawls/track/section.py",
-        "web/data_models.py", "web/edit_models.py", "web/http_models.py", "web/label_models.py",
+        "web/",
     ),
     "pydantic_core": ("campaign/settings.py",),
     "tenacity": ("ratelimit/retry.py",),

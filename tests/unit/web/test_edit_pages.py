@@ -93,6 +93,8 @@ def test_the_choice_of_kind_and_platform_leads_to_the_form(client):
     form = read_fields(client.get("/new", params={"kind": "track", "platform": "bluesky"}))
     assert [form.values[key] for key in ("kind", "platform", "crawl.refresh_rate")] == ["track", "bluesky", "1"]
     assert form.values["topic.keywords"] == "", "an example of the template is none"
+    basic = client.get("/new", params={"kind": "collect", "platform": "mastodon"}).text.partition("More settings")[0]
+    assert 'name="source.base_url"' in basic, "the template sets it: an instance is needed"
     assert client.get("/new", params={"kind": "juggle", "platform": "x"}).status_code == 409
 
 
