@@ -10,10 +10,9 @@ from typing import Any
 __version__ = "0.1.0"
 __all__ = [
     "Campaign", "CampaignEnding", "CampaignFile", "CampaignPage", "CampaignStatus", "ConflictError", "Dataset",
-    "Estimator", "Graph", "MatchPreview", "Network", "PluginError", "PostsFileError", "Project", "RunProgress",
-    "SettingsError", "SimulationResult", "SocialcrawlError", "SourceError", "StoreError", "Table", "TableColumn",
-    "TextReport", "describe_settings", "open", "open_project",
-    "simulate",
+    "Estimator", "Frontier", "Graph", "MatchPreview", "Network", "NetworkMap", "PluginError", "PostsFileError",
+    "Project", "RunProgress", "SettingsError", "SimulationResult", "SocialcrawlError", "SourceError", "StoreError",
+    "Table", "TableColumn", "TextReport", "describe_settings", "open", "open_project", "simulate",
 ]  # fmt: skip
 
 _HOMES = {
@@ -27,11 +26,13 @@ _HOMES = {
     "TextReport": ("api.text_report", "TextReport"),
     "Dataset": ("api.dataset", "Dataset"),
     "Estimator": ("crawls.collect.estimators.base", "Estimator"),
+    "Frontier": ("api.frontier", "Frontier"),
     "Graph": ("api.laboratory", "Graph"),
     "SimulationResult": ("api.laboratory", "SimulationResult"),
     "simulate": ("api.laboratory", "simulate"),
     "MatchPreview": ("api.match_preview", "MatchPreview"),
     "Network": ("api.network", "Network"),
+    "NetworkMap": ("api.network", "NetworkMap"),
     "open_project": ("api.project", "open_project"),
     "Project": ("api.project", "Project"),
     "CampaignStatus": ("api.project", "CampaignStatus"),

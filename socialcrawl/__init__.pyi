@@ -7,11 +7,13 @@ from socialcrawl.api.data_tables import Table as Table
 from socialcrawl.api.data_tables import TableColumn as TableColumn
 from socialcrawl.api.dataset import Dataset as Dataset
 from socialcrawl.api.dataset import open_dataset as open  # noqa: A004
+from socialcrawl.api.frontier import Frontier as Frontier
 from socialcrawl.api.laboratory import Graph as Graph
 from socialcrawl.api.laboratory import SimulationResult as SimulationResult
 from socialcrawl.api.laboratory import simulate as simulate
 from socialcrawl.api.match_preview import MatchPreview as MatchPreview
 from socialcrawl.api.network import Network as Network
+from socialcrawl.api.network import NetworkMap as NetworkMap
 from socialcrawl.api.project import CampaignStatus as CampaignStatus
 from socialcrawl.api.project import Project as Project
 from socialcrawl.api.project import open_project as open_project
@@ -29,8 +31,7 @@ from socialcrawl.errors import StoreError as StoreError
 __version__: str
 __all__ = [
     "Campaign", "CampaignEnding", "CampaignFile", "CampaignPage", "CampaignStatus", "ConflictError", "Dataset",
-    "Estimator", "Graph", "MatchPreview", "Network", "PluginError", "PostsFileError", "Project", "RunProgress",
-    "SettingsError", "SimulationResult", "SocialcrawlError", "SourceError", "StoreError", "Table", "TableColumn",
-    "TextReport", "describe_settings", "open", "open_project",
-    "simulate",
+    "Estimator", "Frontier", "Graph", "MatchPreview", "Network", "NetworkMap", "PluginError", "PostsFileError",
+    "Project", "RunProgress", "SettingsError", "SimulationResult", "SocialcrawlError", "SourceError", "StoreError",
+    "Table", "TableColumn", "TextReport", "describe_settings", "open", "open_project", "simulate",
 ]  # fmt: skip

@@ -209,3 +209,9 @@ def make_columns(columns: Mapping[str, tuple[str, str]]) -> list[TableColumn]:
 def _format_cell(cell: Any) -> str:
     text = "" if cell is None else str(cell)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}\u2026"
+
+
+def split_rows(rows: Sequence[Sequence[Any]], size: int) -> Iterator[Sequence[Sequence[Any]]]:
+    """Yield rows, at most `size` at a time; once where there are none."""
+    for begin in range(0, max(1, len(rows)), size):
+        yield rows[begin : begin + size]

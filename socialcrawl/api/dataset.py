@@ -13,9 +13,10 @@ import orjson
 
 from socialcrawl.api.argument_checks import KEYWORDS, PARAMETERS, PATH, SWITCH, TEXT, check_arguments, make_whole_rule
 from socialcrawl.api.data_tables import Reader, Table, make_columns, make_query_table
+from socialcrawl.api.frontier import Frontier
 from socialcrawl.api.match_preview import MatchPreview, preview_matches
 from socialcrawl.api.network import Network
-from socialcrawl.api.page_addresses import find_account, find_account_page, finish_post
+from socialcrawl.api.page_addresses import find_account_page, finish_post
 from socialcrawl.api.post_search import INSTANT, make_filter, read_found
 from socialcrawl.api.table_definitions import (
     ACCOUNTS,
@@ -30,19 +31,13 @@ from socialcrawl.api.table_definitions import (
     read_changes,
     read_charged,
 )
-from socialcrawl.api.text_report import CampaignPage, TextReport
+from socialcrawl.api.text_report import CampaignPage, TextReport, make_campaign_page, make_explanation
 from socialcrawl.crawls.base import ReportRequest
-from socialcrawl.crawls.reporting import explain
+from socialcrawl.crawls.next_picks import list_next
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.exporters.datasheet import render_page
 from socialcrawl.exporters.export import make_datasheet
 from socialcrawl.exporters.selection import open_selection
-from socialcrawl.render.campaign_report import collect_values, read_report, show
-from socialcrawl.render.console import Console, render_text
-from socialcrawl.render.explanation import collect_explanation, show_explanation
-from socialcrawl.render.html_elements import render_fragment
-from socialcrawl.render.html_report import AccountLink, list_sections, make_page
-from socialcrawl.render.report_values import collect_charts
 from socialcrawl.storage.database.address import DatabaseAddress, parse_address
 from socialcrawl.storage.database.readonly import run_query
 from socialcrawl.storage.queries.read_session import ReadSession
@@ -412,20 +407,7 @@ class Dataset:
             >>> report.to_dict()["accounts_on_topic"]
             5
         """
-        now = SystemClock().now()
-        with self._session.open_reader() as connection:
-            found = read_report(connection, campaign, ReportRequest(top, now))
-
-        def render(with_texts: bool) -> str:  # noqa: FBT001 (the page calls it)
-            with self._session.open_reader() as connection:
-                return make_page(connection, found, now, with_texts=with_texts)
-
-        def list_parts(link: AccountLink) -> list[tuple[str, str]]:
-            with self._session.open_reader() as connection:
-                return list_sections(connection, found, now, link)
-
-        text = render_text(lambda console: show(console, found))
-        return CampaignPage(text, collect_values(found), render, list_parts, collect_charts(found))
+        return make_campaign_page(self._session, campaign, ReportRequest(top, SystemClock().now()))
 
     @check_arguments(user=TEXT, campaign=TEXT, top=make_whole_rule(0))
     def explain(self, user: str, *, campaign: str | None = None, top: int = 10) -> TextReport:
@@ -445,15 +427,27 @@ class Dataset:
             >>> print(data.explain("dora").text.splitlines()[0])
             @dora in the campaign sky
         """
+        return make_explanation(self._session, campaign, user, top)
+
+    @check_arguments(top=make_whole_rule(1), campaign=TEXT)
+    def frontier(self, top: int = 20, *, campaign: str | None = None) -> Frontier:
+        """Return what a campaign would read next, and why, as of the answers that are stored; nobody is asked.
+
+        Its crawl is built from the database as after a restart, which takes as long.
+
+        Args:
+            top: how many decisions.
+            campaign: its name.
+
+        Raises:
+            StoreError: there is no such campaign.
+
+        Example:
+            >>> [row["account"] for row in data.frontier(top=5).accounts]
+            ['emil']
+        """
         with self._session.open_reader() as connection:
-            traces = CampaignTraces(connection)
-            trace = explain(traces, user, campaign)
-            page = find_account(traces, user, campaign)
-
-        def print_to(console: Console) -> None:
-            show_explanation(trace, console, top)
-
-        return TextReport(render_text(print_to), collect_explanation(trace) | {"page": page}, render_fragment(print_to))
+            return Frontier(list_next(CampaignTraces(connection), campaign, top, SystemClock().now()))
 
     @check_arguments(campaign=TEXT)
     def datasheet(self, *, campaign: str | None = None) -> TextReport:

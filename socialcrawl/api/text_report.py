@@ -9,7 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from socialcrawl.api.argument_checks import FUNCTION, PATH, SWITCH, check_arguments
-from socialcrawl.render.html_report import AccountLink, write_page
+from socialcrawl.api.page_addresses import find_account
+from socialcrawl.crawls.base import ReportRequest
+from socialcrawl.crawls.reporting import explain
+from socialcrawl.render.campaign_report import collect_values, read_report, show
+from socialcrawl.render.console import Console, render_text
+from socialcrawl.render.explanation import collect_explanation, show_explanation
+from socialcrawl.render.html_elements import render_fragment
+from socialcrawl.render.html_report import AccountLink, list_sections, make_page, write_page
+from socialcrawl.render.report_values import collect_charts
+from socialcrawl.storage.queries.read_session import ReadSession
+from socialcrawl.storage.queries.traces import CampaignTraces
 
 
 class TextReport:
@@ -116,3 +126,42 @@ class CampaignPage(TextReport):
             StoreError: it cannot be written.
         """
         write_page(Path(path), self._make_page(with_texts))
+
+
+def make_campaign_page(session: ReadSession, campaign: str | None, asked: ReportRequest) -> CampaignPage:
+    """Return the report of a campaign of an open database, or of the newest.
+
+    Raises:
+        StoreError: there is no such campaign.
+    """
+    now = asked.now or 0.0
+    with session.open_reader() as connection:
+        found = read_report(connection, campaign, asked)
+
+    def render(with_texts: bool) -> str:  # noqa: FBT001 (the page calls it)
+        with session.open_reader() as connection:
+            return make_page(connection, found, now, with_texts=with_texts)
+
+    def list_parts(link: AccountLink) -> list[tuple[str, str]]:
+        with session.open_reader() as connection:
+            return list_sections(connection, found, now, link)
+
+    text = render_text(lambda console: show(console, found))
+    return CampaignPage(text, collect_values(found), render, list_parts, collect_charts(found))
+
+
+def make_explanation(session: ReadSession, campaign: str | None, user: str, top: int) -> TextReport:
+    """Return why a campaign of an open database, or the newest, read an account; `top` links to it are listed.
+
+    Raises:
+        StoreError: there is no such campaign.
+    """
+    with session.open_reader() as connection:
+        traces = CampaignTraces(connection)
+        trace = explain(traces, user, campaign)
+        page = find_account(traces, user, campaign)
+
+    def print_to(console: Console) -> None:
+        show_explanation(trace, console, top)
+
+    return TextReport(render_text(print_to), collect_explanation(trace) | {"page": page}, render_fragment(print_to))

@@ -30,7 +30,7 @@ FLOORS = [
     {"daemon", "testing"},
     {"campaign.build", "campaign.run_preview", "contracts"},
     {"lab", "mock", "importers", "exporters", "campaign", "verify", "platforms.base", "platforms.registry"}
-    | {f"crawls.{name}" for name in ("base", "registry", "reporting", "trace", "facts")}
+    | {f"crawls.{name}" for name in ("base", "registry", "reporting", "trace", "facts", "next_picks")}
     | {f"crawls.{kind}.{name}" for kind, names in KIND_MODULES.items() for name in names}
     | {f"platforms.{name}.platform" for name in ("x", "bluesky", "mastodon", "web")},
     {"crawls", "platforms"},
@@ -52,7 +52,7 @@ HOMES = {
     "sqlalchemy": ("storage/", "exporters/"),
     "alembic": ("storage/database/connection.py", "storage/database/health.py", "storage/schema/kept.py"),
     "starlette": ("daemon/health_page.py", "web/web_app.py"),
-    "fastapi": ("web/web_app.py", "web/http_api.py", "web/pages.py"),
+    "fastapi": ("web/",),
     "jinja2": ("web/page_templates.py",),
     "uvicorn": ("mock/server.py", "cli/commands/explore.py", "cli/commands/ui.py", "daemon/health_page.py"),
     "apprise": ("daemon/notice_addresses.py",),
