@@ -39,6 +39,10 @@ class CampaignItem(BaseModel):
     curve: list[float] = Field(description="what was found so far, at equal distances")
     ends: datetime | None = Field(description="when its budget of time is used up")
     alerts: list[str] = Field(description="what a person should look at")
+    windows: list[int] = Field(description="requests in each of the latest windows of the endpoint it requests most")
+    window_begins: list[datetime] = Field(description="when each of them began")
+    window_limit: int | None = Field(description="requests that a window allows with one token; null: not known")
+    window_length: float | None = Field(description="seconds of a window; null: not known")
 
 
 class CampaignItems(BaseModel):
