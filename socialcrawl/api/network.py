@@ -8,10 +8,12 @@ import numpy as np
 
 from socialcrawl.api.argument_checks import check_arguments, make_whole_rule
 from socialcrawl.api.data_tables import Table, import_library, make_columns, split_rows
+from socialcrawl.api.page_addresses import find_account_page
 from socialcrawl.render.network_layout import compute_large_layout
 from socialcrawl.storage.queries.network_map import StoredMap, read_network_map
 from socialcrawl.storage.queries.read_session import ReadSession
 from socialcrawl.storage.queries.row_values import join_transaction
+from socialcrawl.storage.queries.traces import CampaignTraces
 
 if TYPE_CHECKING:
     import igraph
@@ -53,6 +55,7 @@ MAP_COLUMNS = {
     "mentions": ("int", "accounts of the map that it mentions"),
     "x": ("float", "where it is drawn, from -1 to 1"),
     "y": ("float", "where it is drawn, from -1 to 1"),
+    "page": ("text", "address where the platform shows it; missing where that is not known"),
 }
 MOST_EDGES = 20_000  # mentions of a map
 
@@ -78,13 +81,22 @@ class NetworkMap:
         (8, 6, 1, 0, 0)
     """
 
-    def __init__(self, found: StoredMap) -> None:
+    def __init__(self, found: StoredMap, platform: str) -> None:
         links = found.links
         size = len(found.accounts)
         into, out = (np.bincount(ends, minlength=size).tolist() for ends in (links.target, links.source))
         at = compute_large_layout(size, links.source, links.target).tolist()
         rows = [
-            (one.name, one.id, one.relevance, one.act or None, into[place], out[place], *at[place])
+            (
+                one.name,
+                one.id,
+                one.relevance,
+                one.act or None,
+                into[place],
+                out[place],
+                *at[place],
+                find_account_page(platform, None if one.name == one.id else one.name, one.id),
+            )
             for place, one in enumerate(found.accounts)
         ]
         heaviest = np.sort(np.argsort(-links.alpha, kind="stable")[:MOST_EDGES])
@@ -184,7 +196,9 @@ class Network:
         """
         number, on_topic = self._parameters["number"], bool(self._parameters["on_topic"])
         with self._session.open_reader() as connection, join_transaction(connection):
-            return NetworkMap(read_network_map(connection, number, limit, on_topic=on_topic))
+            found = read_network_map(connection, number, limit, on_topic=on_topic)
+            platform = CampaignTraces(connection).read_campaign(self._parameters["name"]).platform
+        return NetworkMap(found, platform)
 
     def __repr__(self) -> str:
         return "<Network of mentions>"

@@ -62,8 +62,19 @@ def compute_large_layout(size: int, source: NDArray[np.int64], target: NDArray[n
         speed = min((mass * pace).sum() / max(2 * (mass * swing).sum(), 1e-9), 1.5 * speed)
         at = at + force * (speed / (1 + speed * np.sqrt(swing)))[:, None]
         before = force
-    at = at - (at.max(axis=0) + at.min(axis=0)) / 2 if size else at
-    return np.asarray(np.round(at / max(np.abs(at).max(initial=0.0), 1e-9), 4)) + 0.0
+    return np.asarray(np.round(_fit(at), 4)) + 0.0
+
+
+def _fit(at: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return places from -1 to 1: the few that are far out are drawn nearer, or all others would be small."""
+    if not len(at):
+        return at
+    at = at - np.median(at, axis=0)
+    far = np.linalg.norm(at, axis=1)
+    usual = max(float(np.quantile(far, 0.9)), 1e-9)
+    beyond = np.maximum(far / usual, 1.0)
+    at = at * ((1.0 + 0.3 * np.log(beyond)) / beyond)[:, None]
+    return at / max(float(np.abs(at).max()), 1e-9)
 
 
 def _make_kernels() -> list[NDArray[np.complex128]]:

@@ -40,7 +40,7 @@ class CampaignReports(KeptReadings[ReadReport]):
         super().__init__(project, now, _read_report)
 
 
-def _read_report(data: Dataset, status: CampaignStatus) -> ReadReport:
+def _read_report(data: Dataset, status: CampaignStatus, _size: int) -> ReadReport:
     report = data.report(campaign=status.name, top=15)
     return ReadReport(
         dict(report.to_sections(lambda name, known_id: make_account_path(status.key, name or known_id or ""))),

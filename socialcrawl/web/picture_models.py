@@ -14,6 +14,7 @@ class MapNodeItem(BaseModel):
     mentions: int = Field(description="accounts of the map that it mentions")
     x: float = Field(description="where it is drawn, from -1 to 1")
     y: float = Field(description="where it is drawn, from -1 to 1")
+    page: str | None = Field(description="where the platform shows it")
 
 
 class MapItem(BaseModel):

@@ -25,6 +25,8 @@ from socialcrawl.web.live_status import INTERVAL, LiveStatus
 from socialcrawl.web.page_answers import render
 from socialcrawl.web.page_templates import FOLDER, make_templates
 from socialcrawl.web.pages import pages
+from socialcrawl.web.picture_api import CampaignPictures, picture_api
+from socialcrawl.web.picture_pages import picture_pages
 from socialcrawl.web.security import Access
 
 SCRIPT = "package_data/plotly.min.js"  # in the package plotly
@@ -96,7 +98,10 @@ def make_app(project: Project, settings: WebSettings) -> App:
     app.state.live, app.state.access, app.state.plotly = live, settings.access, find_plotly()
     app.state.reports, app.state.templates = CampaignReports(project, settings.now), make_templates()
     app.state.templates.globals["style_ids"] = find_style_ids(app.state.plotly)
+    app.state.pictures = CampaignPictures(project, settings.now)
     app.include_router(api)
+    app.include_router(picture_api)
+    app.include_router(picture_pages)
     app.include_router(pages)
     app.mount("/static", _StaticFiles(directory=FOLDER / "static"))
     app.add_exception_handler(AnyHTTPException, _answer_http_error)
