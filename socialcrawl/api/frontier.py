@@ -25,7 +25,7 @@ REASONS: Mapping[Act, str] = {
     Act.SEARCH: "A search for the topic, whose authors become seeds.",
     Act.RESOLVE: "It is a seed, whose profile is looked up first.",
     Act.SEED: "It is a seed: the campaign begins with it.",
-    Act.EXPAND: "It was not read yet, and has the highest score.",
+    Act.EXPAND: "It was not read yet, and accounts that were read link to it.",
     Act.PAGE: "It was read, and a further page of its posts is expected to bring more than another account.",
     Act.MATCH: "A search for the topic found posts of it.",
     Act.RECRAWL: "It was read before, and is read again for what is new.",

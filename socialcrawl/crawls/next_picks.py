@@ -84,7 +84,7 @@ def list_next(traces: CampaignTraces, campaign: str | None, most: int, now: floa
     crawl.fold(traces.read_history(stored, kind.features))
     begun = {pick.node for pick in traces.read_picks(stored.id, crawl.picks, kind.features)}
     choice, why = crawl.choose(most, now), ""
-    picks = choice if isinstance(choice, tuple) else ()
+    picks = choice[:most] if isinstance(choice, tuple) else ()  # several may be of one account
     if isinstance(choice, Wait | Stop):
         why = choice.why
     elif steps is not None and crawl.taken >= steps:

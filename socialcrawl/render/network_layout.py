@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 ROUNDS = 120
 GRAVITY = 0.08  # pull to the middle, which keeps parts together that no link joins
-CELLS = 128  # cells of a side of the grid on which the nodes of a large network push each other
+CELLS = 128  # cells of a side of the grid on which the nodes of a large network push each other, at most
 STEPS = 240
 PUSH, WEIGHT = 10.0, 0.2  # how nodes push each other, and are pulled to the middle, where a link pulls with its length
 
@@ -52,7 +52,8 @@ def compute_large_layout(size: int, source: NDArray[np.int64], target: NDArray[n
     mass = np.bincount(ends, minlength=size).astype(np.float64) + 1.0
     turn = np.arange(size) * np.pi * (3 - 5**0.5)  # a spiral, as above
     at = 10.0 * np.sqrt(np.arange(size) + 0.5)[:, None] * np.stack([np.cos(turn), np.sin(turn)], axis=1)
-    kernels, before, speed = _make_kernels(), np.zeros_like(at), 1.0
+    kernels = _make_kernels(min(CELLS, 16 + 2 * int(size**0.5)))
+    before, speed = np.zeros_like(at), 1.0
     for _ in range(STEPS if size > 1 else 0):
         far = np.maximum(np.linalg.norm(at, axis=1), 1e-9)[:, None]
         force = mass[:, None] * (PUSH * _sum_pushes(at, mass, kernels) - WEIGHT * at / far)
@@ -77,9 +78,9 @@ def _fit(at: NDArray[np.float64]) -> NDArray[np.float64]:
     return at / max(float(np.abs(at).max()), 1e-9)
 
 
-def _make_kernels() -> list[NDArray[np.complex128]]:
-    """Return the transforms of the push of a node on those at each distance on the grid, along each axis."""
-    far = np.fft.fftfreq(2 * CELLS, 1 / (2 * CELLS))
+def _make_kernels(cells: int) -> list[NDArray[np.complex128]]:
+    """Return the transforms of the push of a node on those at each distance on a grid, along each axis."""
+    far = np.fft.fftfreq(2 * cells, 1 / (2 * cells))
     x, y = np.meshgrid(far, far, indexing="ij")
     square = np.maximum(x**2 + y**2, 1.0)
     return [np.fft.rfft2(one / square) for one in (x, y)]
@@ -92,11 +93,11 @@ def _sum_pushes(
 
     The mass of a node is shared out among the four corners of its cell; twice the grid keeps its ends apart.
     """
-    low = at.min(axis=0)
-    wide = max(float((at.max(axis=0) - low).max()), 1e-9) / (CELLS - 1.001)
+    low, cells = at.min(axis=0), len(kernels[0]) // 2
+    wide = max(float((at.max(axis=0) - low).max()), 1e-9) / (cells - 1.001)
     corner = ((at - low) / wide).astype(np.int64)
     part = (at - low) / wide - corner
-    shape = (2 * CELLS, 2 * CELLS)
+    shape = (2 * cells, 2 * cells)
     spots = [
         ((corner[:, 0] + i) * shape[1] + corner[:, 1] + j, np.abs(1 - i - part[:, 0]) * np.abs(1 - j - part[:, 1]))
         for i in (0, 1)

@@ -7,7 +7,7 @@ from socialcrawl.web.http_api import Status
 from socialcrawl.web.page_answers import render
 from socialcrawl.web.picture_api import MOST_NODES, Pictures
 
-LISTED = 50  # accounts of the map in its table
+LISTED = 25  # accounts of the map in its table
 NEXT = 20  # decisions ahead
 picture_pages = APIRouter(include_in_schema=False)
 

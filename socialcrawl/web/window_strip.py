@@ -25,7 +25,7 @@ def draw_window_strip(status: CampaignStatus) -> str:
     left, bars = wide - needed, []  # the newest one is at the right
     for count, pause in zip(status.windows, [False, *pauses], strict=True):
         left += PAUSE if pause else 0.0
-        high = max(1.0, HEIGHT * count / top)
+        high = max(1.5, HEIGHT * count / top)
         bars.append({"x": f"{left:.1f}", "y": f"{HEIGHT - high:.1f}", "width": f"{BAR:g}", "height": f"{high:.1f}"})
         left += BAR + GAP
     picture = ET.Element(

@@ -22,7 +22,7 @@ where h.campaign = :campaign and (:captured = 1 or p.author in (
 group by 1 order by 1
 """
 HOUR, DAY = 3_600, 86_400
-PARTS = ((60, 16, ":00Z"), (HOUR, 13, ":00:00Z"), (DAY, 10, "T00:00:00Z"))
+PARTS = ((1, 19, "Z"), (60, 16, ":00Z"), (HOUR, 13, ":00:00Z"), (DAY, 10, "T00:00:00Z"))
 """Seconds of a bar, the length of the begin of an instant that names it, and what is missing to an instant."""
 
 

@@ -58,18 +58,19 @@
       return [[bars], layout(axis("hour (UTC)", { type: "date", tickformat: "", rangemode: "normal" }), axis("matching posts per hour"), { bargap: 0.1 })];
     },
     spending(place, spent) {
-      const x = spent.bars.map((one) => one[0]);
+      const wide = 1000 * spent.length;
+      const begins = spent.bars.map((one) => new Date(one[0]));
       const bars = {
-        x, y: spent.bars.map((one) => one[1]), type: "bar", name: "requests", marker: { color: colour("--first") }, hovertemplate: "%{y:,}",
+        x: begins, y: spent.bars.map((one) => one[1]), width: begins.map(() => wide), offset: 0, type: "bar", name: "requests",
+        marker: { color: colour("--first"), line: { color: colour("--paper"), width: begins.length < 60 ? 1 : 0 } }, hovertemplate: "%{y:,}",
       };
-      const total = spent.bars.reduce((sums, one) => [...sums, (sums.at(-1) || 0) + one[2]], []);
-      const paid = total.at(-1) > 0;
-      const money = { ...line(x.map((at, number) => [at, total[number]]), "dollars so far", colour("--second")), yaxis: "y2", hovertemplate: "$%{y:,.2f}" };
-      const looks = layout(axis("time (UTC)", { type: "date", tickformat: "", rangemode: "normal" }), axis("requests"), {
-        bargap: 0.1, showlegend: paid,
-        yaxis2: { ...axis("dollars so far"), overlaying: "y", side: "right", showgrid: false, tickprefix: "$" },
-      });
-      if (!paid) delete looks.yaxis2;
+      const sums = [[begins[0], 0]];
+      spent.bars.forEach((one, number) => sums.push([new Date(begins[number].getTime() + wide), sums.at(-1)[1] + one[2]]));
+      const paid = sums.at(-1)[1] > 0;
+      const money = { ...line(sums, "dollars so far", colour("--second")), yaxis: "y2", hovertemplate: "$%{y:,.2f}" };
+      const range = [begins[0], sums.at(-1)[0]];
+      const looks = layout(axis("time (UTC)", { type: "date", tickformat: "", rangemode: "normal", range }), axis("requests"), { showlegend: paid });
+      if (paid) looks.yaxis2 = { ...axis("dollars so far"), overlaying: "y", side: "right", showgrid: false, tickprefix: "$", tickformat: ",.2f", nticks: 6 };
       return [paid ? [bars, money] : [bars], looks];
     },
     moves(place, moves) {
@@ -88,9 +89,12 @@
     shares(place, shares) {
       const traces = [];
       const rows = [];
+      const titles = [];
+      const narrow = place.clientWidth < 560;
       shares.groups.forEach((group) => {
-        rows.push(`<b>${escapeHtml(short(group.title, 70))}</b>`);
-        group.bars.forEach(([name]) => rows.push(escapeHtml(short(name, 48))));
+        titles.push([rows.length, escapeHtml(short(group.title, narrow ? 36 : 66))]);
+        rows.push("");
+        group.bars.forEach(([name]) => rows.push(escapeHtml(short(name, narrow ? 16 : 48))));
       });
       let row = rows.length;
       for (const group of shares.groups) {
@@ -108,7 +112,11 @@
         });
       }
       const labels = { tickvals: rows.map((_, number) => rows.length - 1 - number), ticktext: rows, automargin: true, fixedrange: true, showgrid: false, zeroline: false };
-      return [traces, layout(axis("share", { tickformat: ".0%", range: [0, 1] }), labels, { height: 90 + 24 * rows.length, hovermode: "closest" })];
+      const annotations = titles.map(([number, text]) => ({
+        xref: "paper", x: 0, xanchor: "left", y: rows.length - 1 - number, text, showarrow: false, font: { ...font(), weight: 650 }, bgcolor: colour("--paper"),
+      }));
+      const looks = { height: 90 + 24 * rows.length, hovermode: "closest", annotations };
+      return [traces, layout(axis("share", { tickformat: ".0%", range: [0, 1.02] }), labels, looks)];
     },
     coverage(place, coverage) {
       const states = { complete: ["complete", "--first", ""], left: ["not read yet", "--line", "/"], failed: ["could not be read", "--second", "x"] };
