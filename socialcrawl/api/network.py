@@ -184,7 +184,8 @@ class Network:
 
         The accounts that were read come first, the most relevant first (of equals, the one that was read first), and
         fill at most four fifths of the limit. Then come accounts that were not read, those first that most of the
-        others mention or are mentioned by. Accounts that no mention joins to the others are left out.
+        others mention or are mentioned by. Accounts that no mention joins to the others are left out, and make room for
+        more that were not read.
 
         Args:
             limit: the largest number of accounts.

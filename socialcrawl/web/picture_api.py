@@ -11,7 +11,7 @@ from socialcrawl.web.kept_readings import KeptReadings
 from socialcrawl.web.picture_models import MapItem, MapNodeItem, NextItem, NextItems
 
 MOST_NODES = 5_000  # accounts of a map
-MOST_NEXT = 100  # decisions ahead
+MOST_NEXT = 50  # decisions ahead
 RESTING = 30.0  # seconds for which a picture is good enough though the campaign has moved
 picture_api = APIRouter(prefix="/api/v1", responses=ERRORS, tags=["pictures"])
 
@@ -25,11 +25,12 @@ class CampaignPictures:
     """
 
     def __init__(self, project: Project, now: Callable[[], float]) -> None:
-        self.maps = KeptReadings(project, now, _read_map, RESTING)
-        self.next = KeptReadings(project, now, _read_next, RESTING)
+        self.maps = KeptReadings(project, now, read_map, RESTING)
+        self.next = KeptReadings(project, now, read_next, RESTING)
 
 
-def _read_map(data: Dataset, status: CampaignStatus, size: int) -> MapItem:
+def read_map(data: Dataset, status: CampaignStatus, size: int) -> MapItem:
+    """Return the map of the network of a campaign, of at most `size` accounts."""
     found = data.network(campaign=status.name).compute_map(size)
     nodes = [MapNodeItem.model_validate(row) for row in found.nodes]
     return MapItem(
@@ -37,10 +38,16 @@ def _read_map(data: Dataset, status: CampaignStatus, size: int) -> MapItem:
     )
 
 
-def _read_next(data: Dataset, status: CampaignStatus, size: int) -> NextItems:
+def read_next(data: Dataset, status: CampaignStatus, size: int) -> NextItems:
+    """Return what a campaign would read next: `size` decisions."""
     found = data.frontier(size, campaign=status.name)
     accounts = [NextItem.model_validate(row) for row in found.accounts]
     return NextItems(step=found.step, left=found.left, why=found.why, accounts=accounts)
+
+
+def cut_next(found: NextItems, size: int) -> NextItems:
+    """Return the first `size` decisions of what a campaign would do next."""
+    return found.model_copy(update={"accounts": found.accounts[:size]})
 
 
 def get_pictures(request: Request) -> CampaignPictures:
@@ -75,4 +82,4 @@ def list_next(
 
     It is at most 30 s older than the campaign.
     """
-    return pictures.next.read(status, limit)
+    return cut_next(pictures.next.read(status, MOST_NEXT), limit)

@@ -5,7 +5,7 @@ from fastapi.responses import Response
 
 from socialcrawl.web.http_api import Status
 from socialcrawl.web.page_answers import render
-from socialcrawl.web.picture_api import MOST_NODES, Pictures
+from socialcrawl.web.picture_api import MOST_NEXT, MOST_NODES, Pictures, cut_next
 
 LISTED = 25  # accounts of the map in its table
 NEXT = 20  # decisions ahead
@@ -25,4 +25,5 @@ def show_network(request: Request, status: Status, pictures: Pictures) -> Respon
 @picture_pages.get("/campaigns/{key}/next")
 def show_next(request: Request, status: Status, pictures: Pictures) -> Response:
     """Show what a campaign would read next, and why."""
-    return render(request, "next.html", status=status, next=pictures.next.read(status, NEXT))
+    found = cut_next(pictures.next.read(status, MOST_NEXT), NEXT)
+    return render(request, "next.html", status=status, next=found)

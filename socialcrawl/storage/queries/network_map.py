@@ -1,6 +1,7 @@
 """The accounts and mentions of a campaign's network that fit into a picture, in SQL."""
 
 from collections.abc import Iterator, Sequence
+from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,12 +9,12 @@ from numpy.typing import NDArray
 from sqlalchemy import BindParameter, Connection, bindparam, case, select, text
 
 from socialcrawl.storage.queries.further_pages import JOIN_LAST
-from socialcrawl.storage.queries.linked import open_cursor
+from socialcrawl.storage.queries.linked import open_cursor, read_numbers
 from socialcrawl.storage.schema.tables import link, outcome, pick
 
 READ_ACTS = ("seed", "expand", "match", "walk", "import")
 LINK_ACTS = (*READ_ACTS, "page", "recrawl", "inward")
-TOGETHER = 500  # accounts whose links are read by one query
+TOGETHER = 500  # decisions whose links are read by one query
 UNREAD = 5  # one of so many accounts of a picture is one that was not read, where there are as many
 _FROM = """
 from outcome o join pick p on p.campaign = o.campaign and p.n = o.n join account a on a.node = o.node"""
@@ -24,10 +25,16 @@ READ = f"""select o.node, coalesce(a.username, a.platform_id), a.platform_id, p.
   coalesce(s.relevance, u.value, o.value){_FROM}
 left join standing s on s.campaign = o.campaign and s.node = o.node
 {JOIN_LAST}{_WHERE} order by 5 desc, o.n limit :most"""
-TRIED = """select distinct o.node from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
-where o.campaign = :campaign and o.node in :nodes and p.act in :acts"""
 NAMED = """select node, coalesce(username, platform_id), platform_id from account
 where node in :nodes and forgotten_at is null"""
+
+
+class Try(IntEnum):
+    """What came of a decision to read an account, or who mentions it."""
+
+    READ = 0
+    INWARD = 1
+    FAILED = 2
 
 
 class MapAccount(NamedTuple):
@@ -86,63 +93,72 @@ def read_network_map(connection: Connection, campaign: int, most: int, *, on_top
     found: dict[int, MapAccount] = {}
     for row in connection.execute(text(READ), given):
         found.setdefault(row[0], MapAccount(*row))  # its better row, where it was read twice
-    links = _read_links(connection, campaign, list(found), on_topic=on_topic)
-    unread = _rank_unread(connection, campaign, links, set(found))
-    found |= {one.node: one for one in _read_names(connection, unread[: most - len(found)])}
-    nodes = np.array(sorted(found), np.int64)
-    inside = np.isin(links[:, 0], nodes) & np.isin(links[:, 1], nodes)
-    linked = np.unique(links[inside][:, :2]).astype(np.int64).tolist()
-    kept = set(linked)
-    accounts = [one for one in found.values() if one.node in kept]
-    place = np.zeros(len(linked), np.int64)
-    place[np.searchsorted(linked, [one.node for one in accounts])] = np.arange(len(accounts))
-    source, target = (place[np.searchsorted(linked, links[inside][:, end])] for end in (0, 1))
-    return StoredMap(
-        accounts, MapLinks(source, target, links[inside][:, 2]), total, len(unread), len(found) - len(accounts)
-    )
+    tries = _read_tries(connection, campaign)
+    links = _read_links(connection, campaign, tries[np.isin(tries[:, 1], list(found))], on_topic=on_topic)
+    unread = _rank_unread(links, tries[:, 1])
+    chosen = [*found, *unread[: most - len(found)]]
+    room = most - len(_keep_linked(links, chosen))  # what is alone makes room for more that were not read
+    linked = _keep_linked(links, [*found, *unread[: len(chosen) - len(found) + room]])[:most]
+    found |= {one.node: one for one in _read_names(connection, [node for node in linked if node not in found])}
+    nodes = _keep_linked(links, [node for node in linked if node in found])
+    inside = links[_is_inside(links, nodes)]
+    order = np.argsort(nodes)
+    source, target = (order[np.searchsorted(nodes, inside[:, end], sorter=order)] for end in (0, 1))
+    alone = min(total, given["most"]) - sum(found[node].act != "" for node in nodes)
+    return StoredMap([found[node] for node in nodes], MapLinks(source, target, inside[:, 2]), total, len(unread), alone)
 
 
-def _read_links(connection: Connection, campaign: int, nodes: Sequence[int], *, on_topic: bool) -> NDArray[np.float64]:
-    """Return the links of accounts that were read, float64[m, 3]: who mentions, who is mentioned, the largest alpha."""
-    inward = pick.c.act == "inward"
+def _is_inside(links: NDArray[np.float64], nodes: Sequence[int]) -> NDArray[np.bool_]:
+    """Return whether both ends of each link are among some accounts."""
+    return np.isin(links[:, 0], nodes) & np.isin(links[:, 1], nodes)
+
+
+def _keep_linked(links: NDArray[np.float64], nodes: Sequence[int]) -> list[int]:
+    """Return those accounts that a link joins to another one of them, in their order."""
+    ends = links[_is_inside(links, nodes)][:, :2]
+    return np.array(nodes, np.int64)[np.isin(nodes, ends)].tolist()
+
+
+def _read_tries(connection: Connection, campaign: int) -> NDArray[np.int64]:
+    """Return the answers about accounts, int64[m, 3]: the decision, the account, and one of `Try`."""
+    failed = outcome.c.missing.is_not(None)
+    result = case((failed, Try.FAILED), (pick.c.act == "inward", Try.INWARD), else_=Try.READ)
     query = (
-        select(
-            case((inward, link.c.node), else_=outcome.c.node),
-            case((inward, outcome.c.node), else_=link.c.node),
-            link.c.alpha,
-        )
+        select(outcome.c.n, outcome.c.node, result)
         .join(pick, (pick.c.campaign == outcome.c.campaign) & (pick.c.n == outcome.c.n))
-        .join(link, (link.c.campaign == outcome.c.campaign) & (link.c.n == outcome.c.n))
-        .where(
-            outcome.c.campaign == campaign,
-            outcome.c.missing.is_(None),
-            pick.c.act.in_(LINK_ACTS),
-            link.c.node != outcome.c.node,
-            link.c.node >= 0,
-        )
+        .where(outcome.c.campaign == campaign, pick.c.act.in_(LINK_ACTS))
     )
+    return read_numbers(connection, query).reshape(-1, 3)
+
+
+def _read_links(
+    connection: Connection, campaign: int, tries: NDArray[np.int64], *, on_topic: bool
+) -> NDArray[np.float64]:
+    """Return the links of accounts that were read, float64[m, 3]: who mentions, who is mentioned, the largest alpha."""
+    some = tries[tries[:, 2] != Try.FAILED]
+    some = some[np.argsort(some[:, 0])]
     rows = [np.empty((0, 3))]
-    for some in _cut(nodes, TOGETHER):
-        with open_cursor(connection, query.where(outcome.c.node.in_(some))) as cursor:
+    for numbers in _cut(some[:, 0].tolist(), TOGETHER):
+        wanted = (link.c.campaign == campaign) & link.c.n.in_(numbers) & (link.c.node >= 0)
+        with open_cursor(connection, select(link.c.n, link.c.node, link.c.alpha).where(wanted)) as cursor:
             rows.append(np.array(cursor.fetchall(), np.float64).reshape(-1, 3))
     every = np.concatenate(rows)
-    every = every[every[:, 2] > 0] if on_topic else every
-    order = np.lexsort((-every[:, 2], every[:, 1], every[:, 0]))  # of equal pairs, the heaviest first
-    every = every[order]
+    place = np.searchsorted(some[:, 0], every[:, 0])
+    inward = some[place, 2] == Try.INWARD
+    every[:, 0] = some[place, 1]
+    every[inward, :2] = every[inward, 1::-1]
+    every = every[(every[:, 0] != every[:, 1]) & ((every[:, 2] > 0) | (not on_topic))]
+    every = every[np.lexsort((-every[:, 2], every[:, 1], every[:, 0]))]  # of equal pairs, the heaviest first
     first = np.ones(len(every), np.bool_)
     first[1:] = (every[1:, :2] != every[:-1, :2]).any(axis=1)
     return every[first]
 
 
-def _rank_unread(connection: Connection, campaign: int, links: NDArray[np.float64], read: set[int]) -> list[int]:
+def _rank_unread(links: NDArray[np.float64], tried: NDArray[np.int64]) -> list[int]:
     """Return the accounts at the ends of links that nobody tried to read: those with most links first."""
     nodes, many = np.unique(links[:, :2].ravel().astype(np.int64), return_counts=True)
-    ordered = nodes[np.argsort(-many, kind="stable")].tolist()
-    others = [node for node in ordered if node not in read]
-    tried: set[int] = set()
-    for some in _cut(others, TOGETHER):
-        tried.update(row[0] for row in _execute_among(connection, TRIED, campaign=campaign, nodes=some, acts=LINK_ACTS))
-    return [node for node in others if node not in tried]
+    ordered = nodes[np.argsort(-many, kind="stable")]
+    return ordered[~np.isin(ordered, tried)].tolist()
 
 
 def _read_names(connection: Connection, nodes: Sequence[int]) -> Iterator[MapAccount]:
