@@ -116,7 +116,8 @@ def _is_inside(links: NDArray[np.float64], nodes: Sequence[int]) -> NDArray[np.b
 def _keep_linked(links: NDArray[np.float64], nodes: Sequence[int]) -> list[int]:
     """Return those accounts that a link joins to another one of them, in their order."""
     ends = links[_is_inside(links, nodes)][:, :2]
-    return np.array(nodes, np.int64)[np.isin(nodes, ends)].tolist()
+    inside = np.isin(nodes, ends).tolist()
+    return [node for node, is_linked in zip(nodes, inside, strict=True) if is_linked]
 
 
 def _read_tries(connection: Connection, campaign: int) -> NDArray[np.int64]:
@@ -151,14 +152,14 @@ def _read_links(
     every = every[np.lexsort((-every[:, 2], every[:, 1], every[:, 0]))]  # of equal pairs, the heaviest first
     first = np.ones(len(every), np.bool_)
     first[1:] = (every[1:, :2] != every[:-1, :2]).any(axis=1)
-    return every[first]
+    return np.asarray(every[first])
 
 
 def _rank_unread(links: NDArray[np.float64], tried: NDArray[np.int64]) -> list[int]:
     """Return the accounts at the ends of links that nobody tried to read: those with most links first."""
     nodes, many = np.unique(links[:, :2].ravel().astype(np.int64), return_counts=True)
     ordered = nodes[np.argsort(-many, kind="stable")]
-    return ordered[~np.isin(ordered, tried)].tolist()
+    return [int(node) for node in ordered[~np.isin(ordered, tried)]]
 
 
 def _read_names(connection: Connection, nodes: Sequence[int]) -> Iterator[MapAccount]:
