@@ -1,6 +1,7 @@
 """Pictures of the web application, to be looked at: `python tests/support/ui_pictures.py OUT [FOLDER]`.
 
-Without a folder of campaigns, two demos and campaigns of the other kinds run first. Widths of a phone, a tablet and a large screen, light and dark.
+Without a folder of campaigns, two demos and campaigns of the other kinds run first. Widths of a phone, a tablet and a
+large screen, light and dark.
 """
 
 import sys

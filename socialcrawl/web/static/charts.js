@@ -92,7 +92,7 @@
       const titles = [];
       const narrow = place.clientWidth < 560;
       shares.groups.forEach((group) => {
-        titles.push([rows.length, escapeHtml(short(group.title, narrow ? 36 : 66))]);
+        titles.push([rows.length, escapeHtml(short(group.title, narrow ? 22 : 66))]);
         rows.push("");
         group.bars.forEach(([name]) => rows.push(escapeHtml(short(name, narrow ? 16 : 48))));
       });
