@@ -9,8 +9,8 @@ from typing import Any
 
 __version__ = "0.1.0"
 __all__ = [
-    "Campaign", "CampaignEnding", "CampaignFile", "CampaignPage", "CampaignStatus", "ConflictError", "Dataset",
-    "Estimator", "Frontier", "Graph", "MatchPreview", "Network", "NetworkMap", "PluginError", "PostsFileError",
+    "Campaign", "CampaignEnding", "CampaignFile", "CampaignFrontier", "CampaignPage", "CampaignStatus", "ConflictError",
+    "Dataset", "Estimator", "Graph", "MatchPreview", "Network", "NetworkMap", "PluginError", "PostsFileError",
     "Project", "RunProgress", "SettingsError", "SimulationResult", "SocialcrawlError", "SourceError", "StoreError",
     "Table", "TableColumn", "TextReport", "describe_settings", "open", "open_project", "simulate",
 ]  # fmt: skip
@@ -26,7 +26,7 @@ _HOMES = {
     "TextReport": ("api.text_report", "TextReport"),
     "Dataset": ("api.dataset", "Dataset"),
     "Estimator": ("crawls.collect.estimators.base", "Estimator"),
-    "Frontier": ("api.frontier", "Frontier"),
+    "CampaignFrontier": ("api.frontier", "CampaignFrontier"),
     "Graph": ("api.laboratory", "Graph"),
     "SimulationResult": ("api.laboratory", "SimulationResult"),
     "simulate": ("api.laboratory", "simulate"),

@@ -7,7 +7,7 @@ from socialcrawl.api.data_tables import Table as Table
 from socialcrawl.api.data_tables import TableColumn as TableColumn
 from socialcrawl.api.dataset import Dataset as Dataset
 from socialcrawl.api.dataset import open_dataset as open  # noqa: A004
-from socialcrawl.api.frontier import Frontier as Frontier
+from socialcrawl.api.frontier import CampaignFrontier as CampaignFrontier
 from socialcrawl.api.laboratory import Graph as Graph
 from socialcrawl.api.laboratory import SimulationResult as SimulationResult
 from socialcrawl.api.laboratory import simulate as simulate
@@ -30,8 +30,8 @@ from socialcrawl.errors import StoreError as StoreError
 
 __version__: str
 __all__ = [
-    "Campaign", "CampaignEnding", "CampaignFile", "CampaignPage", "CampaignStatus", "ConflictError", "Dataset",
-    "Estimator", "Frontier", "Graph", "MatchPreview", "Network", "NetworkMap", "PluginError", "PostsFileError",
+    "Campaign", "CampaignEnding", "CampaignFile", "CampaignFrontier", "CampaignPage", "CampaignStatus", "ConflictError",
+    "Dataset", "Estimator", "Graph", "MatchPreview", "Network", "NetworkMap", "PluginError", "PostsFileError",
     "Project", "RunProgress", "SettingsError", "SimulationResult", "SocialcrawlError", "SourceError", "StoreError",
     "Table", "TableColumn", "TextReport", "describe_settings", "open", "open_project", "simulate",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ import orjson
 
 from socialcrawl.api.argument_checks import KEYWORDS, PARAMETERS, PATH, SWITCH, TEXT, check_arguments, make_whole_rule
 from socialcrawl.api.data_tables import Reader, Table, make_columns, make_query_table
-from socialcrawl.api.frontier import Frontier
+from socialcrawl.api.frontier import CampaignFrontier
 from socialcrawl.api.match_preview import MatchPreview, preview_matches
 from socialcrawl.api.network import Network
 from socialcrawl.api.page_addresses import find_account_page, finish_post
@@ -430,7 +430,7 @@ class Dataset:
         return make_explanation(self._session, campaign, user, top)
 
     @check_arguments(top=make_whole_rule(1), campaign=TEXT)
-    def frontier(self, top: int = 20, *, campaign: str | None = None) -> Frontier:
+    def frontier(self, top: int = 20, *, campaign: str | None = None) -> CampaignFrontier:
         """Return what a campaign would read next, and why, as of the answers that are stored; nobody is asked.
 
         Its crawl is built from the database as after a restart, which takes as long.
@@ -447,7 +447,7 @@ class Dataset:
             ['emil']
         """
         with self._session.open_reader() as connection:
-            return Frontier(list_next(CampaignTraces(connection), campaign, top, SystemClock().now()))
+            return CampaignFrontier(list_next(CampaignTraces(connection), campaign, top, SystemClock().now()))
 
     @check_arguments(campaign=TEXT)
     def datasheet(self, *, campaign: str | None = None) -> TextReport:

@@ -39,7 +39,7 @@ REASONS: Mapping[Act, str] = {
 SPANS: Mapping[Act, str] = {Act.SLICE: "Posts from {} are read.", Act.COUNT: "Posts from {} are counted."}
 
 
-class Frontier:
+class CampaignFrontier:
     """What a campaign would read next, as of the answers that are stored.
 
     The first one is what it reads next; the others follow if no answer in between changes the order.
@@ -53,7 +53,7 @@ class Frontier:
     Example:
         >>> frontier = data.frontier()
         >>> frontier
-        <Frontier after 4 steps: 1 next>
+        <CampaignFrontier after 4 steps: 1 next>
         >>> frontier.step, frontier.left, frontier.why
         (4, 1, 'the limit of 4 steps is reached: with a higher one, these are next')
         >>> [first] = frontier.accounts
@@ -68,7 +68,7 @@ class Frontier:
         self._size = len(rows)
 
     def __repr__(self) -> str:
-        return f"<Frontier after {self.step:,} steps: {self._size:,} next>"
+        return f"<CampaignFrontier after {self.step:,} steps: {self._size:,} next>"
 
 
 def _list_cells(platform: str, one: NextPick) -> list[Any]:

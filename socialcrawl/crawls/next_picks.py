@@ -1,22 +1,21 @@
 """What a stored campaign would read next: its crawl is folded, as after a restart, and chooses; nobody is asked."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from socialcrawl.campaign.plan import make_word_topic
-from socialcrawl.campaign.settings import Settings, load_stored
-from socialcrawl.crawls.base import Crawling, remember_seeds
-from socialcrawl.crawls.collect.crawl import Collect
-from socialcrawl.crawls.collect.explain import explain_frontier
+from socialcrawl.campaign.settings import load_stored
+from socialcrawl.crawls.base import NextReason, remember_seeds
 from socialcrawl.crawls.reporting import find_stored_kind
-from socialcrawl.engine.draws import STEERED, assign_arms
-from socialcrawl.engine.model import FIRST_READS, Node, Pick, Stop, Wait
-from socialcrawl.engine.protocols import Batch
+from socialcrawl.engine.draws import STEERED
+from socialcrawl.engine.model import Pick, Stop, Wait
 from socialcrawl.platforms.registry import platform_of
 from socialcrawl.storage.identity import read_queries
-from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
+from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.text.wording import pluralize
+
+NOTHING = NextReason(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +27,16 @@ class NextPick:
         name: how its account is called; None: it is a search.
         id: the platform's own id of it; None: nobody knows.
         is_open: whether it was taken, and its answer has not come yet.
-        drawn: how the account is drawn for comparison, as `draws.assign_arms`; 0: it is not.
         explanation: why, where its kind of campaign explains accounts of its frontier; None elsewhere.
+        drawn: how the account is drawn for comparison, as `draws.assign_arms`; 0: it is not.
     """
 
     pick: Pick
     name: str | None
     id: str | None
     is_open: bool
-    drawn: int = STEERED
     explanation: Any = None
+    drawn: int = STEERED
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,27 +88,11 @@ def list_next(traces: CampaignTraces, campaign: str | None, most: int, now: floa
         why = choice.why
     elif steps is not None and crawl.taken >= steps:
         why = f"the limit of {pluralize(steps, 'step')} is reached: with a higher one, these are next"
-    return NextPicks(
-        stored.platform,
-        crawl.taken,
-        crawl.graph.left,
-        [*_describe(traces, stored, crawl, settings, (picks, begun))],
-        why,
-    )
-
-
-def _describe(
-    traces: CampaignTraces, stored: StoredCampaign, crawl: Crawling, settings: Settings, chosen: tuple[Batch, set[Node]]
-) -> Iterator[NextPick]:
-    """Yield the next decisions of a crawl, of which some have begun, with all that is known of their accounts."""
-    picks, begun = chosen
     nodes = [pick.node for pick in picks if pick.node >= 0]
     called, ids = traces.read_names(nodes), traces.read_ids(nodes)
-    explained: dict[Node, Any] = {}
-    arms = [STEERED] * len(picks)
-    if isinstance(crawl, Collect) and all(pick.act in FIRST_READS and not pick.since for pick in picks):
-        explained = dict(zip(nodes, explain_frontier(traces, stored, crawl, nodes), strict=True))
-        arms = assign_arms(settings.seed, settings.crawl.control, crawl.taken, len(picks)).tolist()
-    for pick, arm in zip(picks, arms, strict=True):
-        node = pick.node
-        yield NextPick(pick, called.get(node), ids.get(node), node in begun, arm, explained.get(node))
+    reasons = kind.explain_next(traces, stored, crawl, picks)
+    described = [
+        NextPick(pick, called.get(pick.node), ids.get(pick.node), pick.node in begun, *reasons.get(pick.node, NOTHING))
+        for pick in picks
+    ]
+    return NextPicks(stored.platform, crawl.taken, crawl.graph.left, described, why)

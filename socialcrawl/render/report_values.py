@@ -1,9 +1,8 @@
 """What the charts of a report show, as plain values for programs that draw them."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import Connection
 
 from socialcrawl.engine.model import MILLS_PER_DOLLAR
 from socialcrawl.render.block_charts import choose_points
@@ -16,11 +15,14 @@ from socialcrawl.storage.queries.over_time import read_hours, read_spent
 from socialcrawl.storage.queries.row_values import join_transaction
 from socialcrawl.storage.queries.summary import find_campaign
 
+if TYPE_CHECKING:
+    from socialcrawl.storage.database.connection import Opened
+
 SHORT = 10  # days up to which posts are shown by the hour
 CHARTS = ("curve", "days", "hours", "spending", "moves", "shares", "coverage")
 
 
-def collect_charts(given: CampaignReport, connection: Connection) -> dict[str, Any]:
+def collect_charts(given: CampaignReport, connection: "Opened") -> dict[str, Any]:
     """Return what the charts of a report show, by name; None where it has none.
 
     - `curve`: its name, axes and points [step, sum so far]; `references` are lines from 0 whose slopes are what a step
@@ -75,14 +77,14 @@ def _collect_days(given: CampaignReport) -> dict[str, Any] | None:
     return {"length": length, "bars": [[str(day), posts] for day, posts in spans]}
 
 
-def _collect_hours(given: CampaignReport, connection: Connection, campaign: int) -> dict[str, Any] | None:
+def _collect_hours(given: CampaignReport, connection: "Opened", campaign: int) -> dict[str, Any] | None:
     counts = given.found.on_topic
     if not counts.days or (counts.days[-1][0] - counts.days[0][0]).days >= SHORT:
         return None
     return {"bars": [list(bar) for bar in read_hours(connection, campaign, captured=counts.captured)]}
 
 
-def _collect_spending(connection: Connection, campaign: int) -> dict[str, Any] | None:
+def _collect_spending(connection: "Opened", campaign: int) -> dict[str, Any] | None:
     length, bars = read_spent(connection, campaign, SPANS)
     if not bars:
         return None
