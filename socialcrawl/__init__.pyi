@@ -6,6 +6,7 @@ from socialcrawl.api.campaign_runs import RunProgress as RunProgress
 from socialcrawl.api.data_tables import Table as Table
 from socialcrawl.api.data_tables import TableColumn as TableColumn
 from socialcrawl.api.dataset import Dataset as Dataset
+from socialcrawl.api.frontier import CampaignFrontier as CampaignFrontier
 from socialcrawl.api.label_file import LabelFile as LabelFile
 from socialcrawl.api.laboratory import Graph as Graph
 from socialcrawl.api.laboratory import SimulationResult as SimulationResult
@@ -16,6 +17,7 @@ from socialcrawl.api.model_training import describe_model as describe_model
 from socialcrawl.api.model_training import list_models as list_models
 from socialcrawl.api.model_training import train_model as train_model
 from socialcrawl.api.network import Network as Network
+from socialcrawl.api.network import NetworkMap as NetworkMap
 from socialcrawl.api.opening import open_dataset as open  # noqa: A004
 from socialcrawl.api.project import CampaignStatus as CampaignStatus
 from socialcrawl.api.project import Project as Project
@@ -36,6 +38,7 @@ __all__ = [
     "Campaign",
     "CampaignEnding",
     "CampaignFile",
+    "CampaignFrontier",
     "CampaignPage",
     "CampaignStatus",
     "ConflictError",
@@ -45,6 +48,7 @@ __all__ = [
     "LabelFile",
     "MatchPreview",
     "Network",
+    "NetworkMap",
     "PluginError",
     "PostsFileError",
     "Project",

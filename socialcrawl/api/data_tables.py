@@ -8,8 +8,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import orjson
-
 from socialcrawl.api.argument_checks import PATH, SWITCH, check_arguments, make_whole_rule
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.exporters.arrow_batches import make_batch, make_schema
@@ -211,9 +209,7 @@ def _format_cell(cell: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}\u2026"
 
 
-def parse_lists(row: Sequence[Any], places: Sequence[int]) -> list[Any]:
-    """Return the cells of a row, with the JSON at some places as lists."""
-    cells = list(row)
-    for place in places:
-        cells[place] = None if cells[place] is None else orjson.loads(cells[place])
-    return cells
+def split_rows(rows: Sequence[Sequence[Any]], size: int) -> Iterator[Sequence[Sequence[Any]]]:
+    """Yield rows, at most `size` at a time; once where there are none."""
+    for begin in range(0, max(1, len(rows)), size):
+        yield rows[begin : begin + size]

@@ -1,8 +1,12 @@
 """The texts that a dataset makes of a campaign: its report, why it read an account, its datasheet, and terms."""
 
+from typing import Any
+
+from socialcrawl.api.frontier import CampaignFrontier
 from socialcrawl.api.page_addresses import find_account
 from socialcrawl.api.text_report import CampaignPage, TextReport
 from socialcrawl.crawls.base import ReportRequest
+from socialcrawl.crawls.next_picks import list_next
 from socialcrawl.crawls.reporting import explain
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.exporters.datasheet import render_page
@@ -36,8 +40,12 @@ def make_report(session: ReadSession, campaign: str | None, top: int) -> Campaig
         with session.open_reader() as connection:
             return list_sections(connection, found, now, link)
 
+    def collect() -> dict[str, Any]:
+        with session.open_reader() as connection:
+            return collect_charts(found, connection)
+
     text = render_text(lambda console: show(console, found))
-    return CampaignPage(text, collect_values(found), render, list_parts, collect_charts(found))
+    return CampaignPage(text, collect_values(found), render, list_parts, collect)
 
 
 def make_explanation(session: ReadSession, user: str, campaign: str | None, top: int) -> TextReport:
@@ -58,6 +66,12 @@ def make_sheet(session: ReadSession, campaign: str | None) -> TextReport:
     with session.open_reader() as connection, open_selection(connection, campaign) as choice:
         values = make_datasheet(choice, None, SystemClock().now())
     return TextReport(render_page({**values, "files": []}), values)
+
+
+def read_frontier(session: ReadSession, campaign: str | None, top: int) -> CampaignFrontier:
+    """Return what a campaign would read next; see `Dataset.frontier`."""
+    with session.open_reader() as connection:
+        return CampaignFrontier(list_next(CampaignTraces(connection), campaign, top, SystemClock().now()))
 
 
 def describe_terms(session: ReadSession, campaign: str | None) -> str:

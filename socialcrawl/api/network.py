@@ -4,8 +4,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from socialcrawl.api.data_tables import Table, import_library, make_columns
+import numpy as np
+
+from socialcrawl.api.argument_checks import check_arguments, make_whole_rule
+from socialcrawl.api.data_tables import Table, import_library, make_columns, split_rows
+from socialcrawl.api.page_addresses import find_account_page
+from socialcrawl.render.network_layout import compute_large_layout
+from socialcrawl.storage.queries.network_map import StoredMap, read_network_map
 from socialcrawl.storage.queries.read_session import ReadSession
+from socialcrawl.storage.queries.row_values import join_transaction
+from socialcrawl.storage.queries.traces import CampaignTraces
 
 if TYPE_CHECKING:
     import igraph
@@ -38,6 +46,68 @@ EDGE_COLUMNS = {
     "first_at": ("time", "when the first of these posts was written"),
     "last_at": ("time", "when the last of these posts was written"),
 }
+MAP_COLUMNS = {
+    "account": ("text", "username as last shown, or the platform's id where no name is known"),
+    "account_id": ("text", "the platform's own id"),
+    "relevance": ("float", "1 + ln(occurrences), 0 without any; in a sample 1: on topic; missing: it was not read"),
+    "act": ("text", "seed, expand, match, walk or import: how it came to be read; missing: it was not read"),
+    "mentioned_by": ("int", "accounts of the map that mention it"),
+    "mentions": ("int", "accounts of the map that it mentions"),
+    "x": ("float", "where it is drawn, from -1 to 1"),
+    "y": ("float", "where it is drawn, from -1 to 1"),
+    "page": ("text", "address where the platform shows it; missing where that is not known"),
+}
+MOST_EDGES = 20_000  # mentions of a map
+
+
+class NetworkMap:
+    """The part of a network that fits into a picture, and where to draw it; see `Network.compute_map`.
+
+    Attributes:
+        nodes: a table of the accounts, in the order in which they were chosen.
+        edges: pairs of places in `nodes`, from 0: who mentions, and who is mentioned.
+        left_out: how many more mentions there are between these accounts, of smaller link weights.
+        read: how many accounts of the campaign were read.
+        unread: how many others those that were chosen mention.
+        alone: how many accounts were chosen and left out, as no mention joins them to the others.
+
+    Example:
+        >>> drawn = data.network().compute_map()
+        >>> drawn
+        <NetworkMap of 7 accounts>
+        >>> [(node["account"], node["relevance"]) for node in drawn.nodes][-1]
+        ('emil', None)
+        >>> len(drawn.edges), drawn.read, drawn.unread, drawn.alone, drawn.left_out
+        (8, 6, 1, 0, 0)
+    """
+
+    def __init__(self, found: StoredMap, platform: str) -> None:
+        links = found.links
+        size = len(found.accounts)
+        into, out = (np.bincount(ends, minlength=size).tolist() for ends in (links.target, links.source))
+        at = compute_large_layout(size, links.source, links.target).tolist()
+        rows = [
+            (
+                one.name,
+                one.id,
+                one.relevance,
+                one.act or None,
+                into[place],
+                out[place],
+                *at[place],
+                find_account_page(platform, None if one.name == one.id else one.name, one.id),
+            )
+            for place, one in enumerate(found.accounts)
+        ]
+        heaviest = np.sort(np.argsort(-links.alpha, kind="stable")[:MOST_EDGES])
+        self.nodes = Table("map_nodes", make_columns(MAP_COLUMNS), lambda size: split_rows(rows, size))
+        self.edges = list(zip(links.source[heaviest].tolist(), links.target[heaviest].tolist(), strict=True))
+        self.left_out = len(links.alpha) - len(heaviest)
+        self.read, self.unread, self.alone = found.read, found.unread, found.alone
+        self._size = size
+
+    def __repr__(self) -> str:
+        return f"<NetworkMap of {self._size:,} accounts>"
 
 
 class Network:
@@ -107,6 +177,29 @@ class Network:
         for name in ("posts", "alpha", "first_at", "last_at"):
             graph.es["weight" if name == "posts" else name] = [edge[name] for edge in edges]
         return graph
+
+    @check_arguments(limit=make_whole_rule(1))
+    def compute_map(self, limit: int = 5_000) -> NetworkMap:
+        """Return the part of the network that fits into a picture, with places: the same each time.
+
+        The accounts that were read come first, the most relevant first (of equals, the one that was read first), and
+        fill at most four fifths of the limit. Then come accounts that were not read, those first that most of the
+        others mention or are mentioned by. Accounts that no mention joins to the others are left out, and make room for
+        more that were not read.
+
+        Args:
+            limit: the largest number of accounts.
+
+        Example:
+            >>> drawn = data.network(on_topic=True).compute_map(limit=5)
+            >>> [node["account"] for node in drawn.nodes]
+            ['dora', 'ann', 'ben', 'fay']
+        """
+        number, on_topic = self._parameters["number"], bool(self._parameters["on_topic"])
+        with self._session.open_reader() as connection, join_transaction(connection):
+            found = read_network_map(connection, number, limit, on_topic=on_topic)
+            platform = CampaignTraces(connection).read_campaign(self._parameters["name"]).platform
+        return NetworkMap(found, platform)
 
     def __repr__(self) -> str:
         return "<Network of mentions>"

@@ -66,6 +66,11 @@ class CampaignStatus:
         curve: what was found up to each of at most 49 points in time, from 0: relevance, or posts of a capture.
         ends: when its budget of time is used up.
         alerts: what a person should look at, a sentence each.
+        windows: requests in each of the latest windows of the rate limit, at most 24, of the endpoint that it requests
+            most, with all its tokens; the last one ended with its latest request or later.
+        window_begins: when each of them began.
+        window_limit: requests that a window allows with one token; None: not known.
+        window_length: seconds of a window; None likewise.
 
     Example:
         >>> status = sc.open_project("example.toml").list_campaigns()[0]
@@ -79,6 +84,8 @@ class CampaignStatus:
         ('example.db', 'example.toml', '0.06', 12)
         >>> status.since, status.until, status.daemon
         (None, None, None)
+        >>> status.windows, len(status.window_begins), status.window_limit, status.window_length
+        ((6,), 1, 10000, 900.0)
     """
 
     key: str
@@ -102,6 +109,10 @@ class CampaignStatus:
     curve: tuple[float, ...] = ()
     ends: str | None = None
     alerts: tuple[str, ...] = ()
+    windows: tuple[int, ...] = ()
+    window_begins: tuple[str, ...] = ()
+    window_limit: int | None = None
+    window_length: float | None = None
 
 
 @check_arguments(places=PLACES)
@@ -386,6 +397,14 @@ def _make_status(row: KnownCampaign, found: DatabaseReading, settings: Settings 
             posts_on_topic=figures.posts_on_topic,
             curve=figures.curve,
         )
+        if figures.windows is not None:
+            status = replace(
+                status,
+                windows=tuple(figures.windows.requests),
+                window_begins=tuple(map(format_time, figures.windows.begins)),
+                window_limit=figures.windows.k,
+                window_length=figures.windows.d,
+            )
     budget = given.get("budget") or {}
     status = replace(
         status,

@@ -81,10 +81,10 @@ class CampaignPage(TextReport):
         values: Mapping[str, Any],
         make_page: Callable[[bool], str],
         list_sections: Callable[[AccountLink], list[tuple[str, str]]],
-        charts: Mapping[str, Any],
+        collect: Callable[[], Mapping[str, Any]],
     ) -> None:
         super().__init__(text, values)
-        self._make_page, self._list_sections, self._charts = make_page, list_sections, charts
+        self._make_page, self._list_sections, self._collect = make_page, list_sections, collect
 
     @check_arguments(link=FUNCTION)
     def to_sections(self, link: AccountLink = None) -> list[tuple[str, str]]:
@@ -99,8 +99,11 @@ class CampaignPage(TextReport):
         return self._list_sections(link)
 
     def to_charts(self) -> dict[str, Any]:
-        """Return what its charts show, as plain values of JSON: `curve` and `days`, None where there is none."""
-        return deepcopy(dict(self._charts))
+        """Return what its charts show, as plain values of JSON by name, None where there is none.
+
+        They are `curve`, `days`, `hours`, `spending`, `moves`, `shares` and `coverage`. The database has to be open.
+        """
+        return dict(self._collect())
 
     @check_arguments(path=PATH, with_texts=SWITCH)
     def to_html(self, path: "str | os.PathLike[str]", *, with_texts: bool = False) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -13,7 +13,8 @@ from socialcrawl.engine.model import MILLS_PER_DOLLAR
 from socialcrawl.errors import SettingsError
 from socialcrawl.formats.documents import explain_toml_error, read_toml
 from socialcrawl.platforms.facts import find_platform_facts
-from socialcrawl.ratelimit.policy import Endpoint, Policy, Pool, Rule
+from socialcrawl.ratelimit.policy import Endpoint, Policy, Pool, Rule, parse_host
+from socialcrawl.storage.queries.latest_windows import WindowRule
 from socialcrawl.system.files import find_folder
 
 LONGEST = 366 * 86_400  # seconds of a window
@@ -145,3 +146,34 @@ def check_endpoint(policy: Policy, endpoint: str) -> None:
         raise SettingsError(
             f"The campaign's own policy has no [endpoints.{endpoint!r}]: copy it from config/{policy.platform}.toml."
         )
+
+
+def find_window_rule(settings: Mapping[str, Any], endpoint: str) -> WindowRule | None:
+    """Return the rule of the rate limit of an endpoint that a campaign requests; None where none is known.
+
+    It is the rule for one token of an app where there is one, else for one of a user, or for nobody's.
+
+    Args:
+        settings: those of the campaign, as they are stored.
+        endpoint: its path, which may be named with its host.
+    """
+    source, limits = settings.get("source") or {}, settings.get("limits") or {}
+    try:
+        own = source.get("policy")
+        table = load_policy(source["platform"]) if own is None else load_policy_file(Path(own))
+        rules = table.override_limits(limits.get("k"), limits.get("d"))
+        found = rules.get_endpoint(endpoint)
+    except (SettingsError, KeyError):  # of another machine, or of a package that is not installed
+        return None
+    rule = next(iter(found.get_rules("app") or found.get_rules("user") or found.get_rules("public")), None)
+    pools = {pool.name for pool in found.pools}
+
+    def shares(other: str) -> bool:
+        if other == endpoint or parse_host(other) != parse_host(endpoint) or not pools:
+            return other == endpoint
+        try:
+            return not pools.isdisjoint(pool.name for pool in rules.get_endpoint(other).pools)
+        except KeyError:
+            return False
+
+    return None if rule is None else WindowRule(rule.k, rule.d, rule.kind == "aligned", shares)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.facts import KindFacts
 from socialcrawl.crawls.seeds import Seeds
-from socialcrawl.engine.model import Act, Node
+from socialcrawl.engine.model import Act, Node, Pick
 from socialcrawl.engine.protocols import Crawl
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.graph import COLUMNS
@@ -115,6 +115,13 @@ class ReportRequest(NamedTuple):
     top: int = 15
     now: float | None = None
     sub: Sequence[str] = ()
+
+
+class NextReason(NamedTuple):
+    """Why an account is next: an explanation; `drawn` for comparison, as `draws.assign_arms`, 0: not drawn."""
+
+    explanation: Any
+    drawn: int = 0
 
 
 class Snapshot(NamedTuple):
@@ -374,6 +381,16 @@ class CrawlKind(ABC):
         from socialcrawl.crawls.trace import trace_account  # noqa: PLC0415 - plans are made without SQLAlchemy
 
         return trace_account(traces, campaign, user)
+
+    def explain_next(
+        self, traces: "CampaignTraces", campaign: "StoredCampaign", crawl: Any, batch: Sequence[Pick]
+    ) -> Mapping[Node, NextReason]:
+        """Return why a crawl that has folded its history chooses the accounts of a batch next.
+
+        None of them where this kind explains no single one.
+        """
+        del traces, campaign, crawl, batch
+        return {}
 
     def tell_choice(self, section: Mapping[str, Any], platform: str) -> Iterator[str]:
         """Yield sentences for a datasheet on how a campaign chose, from the settings of its section."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from socialcrawl.campaign.policies import find_window_rule
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.daemon.campaign_state import BROKEN, PAUSED, RUNNING, describe_pause
 from socialcrawl.daemon.duplicate_campaigns import choose_file, describe_left_out
@@ -113,7 +114,7 @@ def read_status(where: DatabaseAddress, names: Mapping[str, Files], reading: Sta
             with read_unlocked(connection):
                 checks = summarize_checks(connection)
             rows = [row._replace(checks=checks) for row in rows]
-            figures = read_progress_figures(connection) if reading.figures else None
+            figures = read_progress_figures(connection, find_window_rule) if reading.figures else None
             return DatabaseStatus(rows, daemons.find_live_daemons(connection, reading.now), figures)
     except SocialcrawlError as error:
         state = OUTDATED if isinstance(error, OutdatedError) else BROKEN

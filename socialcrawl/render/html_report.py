@@ -39,6 +39,7 @@ from socialcrawl.render.html_elements import (
     quote_text,
     write_document,
 )
+from socialcrawl.render.kind_charts import CAPTIONS, collect_kind_charts
 from socialcrawl.render.kind_parts import collect_knowledge, describe_days, find_curve, list_parts, list_unread_spans
 from socialcrawl.render.methods_paragraph import CollectionFacts, list_gaps, list_unseen, write_methods
 from socialcrawl.render.score_curve import SPANS, name_span
@@ -168,8 +169,9 @@ def make_sections(page: PageSource) -> Iterator[tuple[str, ET.Element]]:
         yield _make_section("network", "Who mentions whom", *_make_network(page))
     if report.known is not None:
         parts = list_parts(report.known if page.with_texts else hide_names(report.known), billed=report.billed)
+        charts = () if page.is_drawn else map(_make_place, collect_kind_charts(report.known))
         yield _make_section(
-            "kind", "What this campaign knows", *(one for part in parts for one in convert_renderable(part))
+            "kind", "What this campaign knows", *charts, *(one for part in parts for one in convert_renderable(part))
         )
     elif found.discovered or found.top_seeds:
         yield _make_section("accounts", "Most relevant accounts", *_make_accounts(page))
@@ -221,6 +223,12 @@ def _make_figure(
     """Return a chart with its caption and its numbers; where pages draw it themselves, a place for it."""
     chart = draw() if page.is_drawn else make_element("div", class_="chart", data_chart=name)
     return make_element("figure", chart, make_element("figcaption", caption), details)
+
+
+def _make_place(name: str) -> ET.Element:
+    """Return a place for a chart of a kind of campaign, whose tables have its numbers."""
+    chart = make_element("div", class_="chart", data_chart=name)
+    return make_element("figure", chart, make_element("figcaption", CAPTIONS[name]))
 
 
 def _make_headline(page: PageSource) -> Iterator[ET.Element]:

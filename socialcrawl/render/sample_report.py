@@ -182,26 +182,31 @@ def _describe_quality(found: SampleReport) -> Iterator[str]:
         yield "any share of the topic is known to +- 5 percentage points"
 
 
-def _make_tables(found: SampleReport) -> Iterator[Group]:
-    counted = found.verdict.whole
-    how = "counted" if counted else "with 95 % intervals"
+def list_shares(found: SampleReport) -> Iterator[tuple[str, Rows]]:
+    """Yield the shares that a sample estimates, or counts, in groups with a title."""
+    how = "counted" if found.verdict.whole else "with 95 % intervals"
     each = [("of all their links, those to accounts on topic", found.links.staying)]
     each += [("the same, as the mean of each account's own share", found.links.each)]
     if found.links.lost.value > 0.0:
         each += [("of all their links, those to accounts that cannot be read, left out of both", found.links.lost)]
     each += [(f"accounts with a post that was read and has {word}", one) for word, one in found.subtopics.items()]
-    yield _make_shares_table(f"of the accounts on topic that walks can reach, {how}", each, counted=counted)
+    yield f"of the accounts on topic that walks can reach, {how}", each
     title = (
         f"accounts by the number of others that they link to, in the mean {format_interval(found.outs, format_number)}"
     )
-    yield _make_shares_table(title, _make_bars(found.degrees, _format_doubling), counted=counted)
+    yield title, _make_bars(found.degrees, _format_doubling)
     if found.links.bars:
         title = "accounts by the share of their links that lead to accounts on topic"
-        yield _make_shares_table(title, _make_bars(found.links.bars, _format_tenth), counted=counted)
+        yield title, _make_bars(found.links.bars, _format_tenth)
     for title, parts in (("instance or host", found.hosts), ("the language that they write in most", found.languages)):
         if parts:
             most = f", the {MOST} largest" if len(parts) == MOST else ""
-            yield _make_shares_table(f"accounts by {title}{most}", parts.items(), counted=counted)
+            yield f"accounts by {title}{most}", list(parts.items())
+
+
+def _make_tables(found: SampleReport) -> Iterator[Group]:
+    for title, rows in list_shares(found):
+        yield _make_shares_table(title, rows, counted=found.verdict.whole)
 
 
 def _make_bars(bars: Sequence[Bar], name: Callable[[Bar], str]) -> Rows:

@@ -39,12 +39,24 @@ class CampaignItem(BaseModel):
     curve: list[float] = Field(description="what was found so far, at equal distances")
     ends: datetime | None = Field(description="when its budget of time is used up")
     alerts: list[str] = Field(description="what a person should look at")
+    windows: list[int] = Field(description="requests in each of the latest windows of the endpoint it requests most")
+    window_begins: list[datetime] = Field(description="when each of them began")
+    window_limit: int | None = Field(description="requests that a window allows with one token; null: not known")
+    window_length: float | None = Field(description="seconds of a window; null: not known")
 
 
 class CampaignItems(BaseModel):
     """All campaigns, by name."""
 
     campaigns: list[CampaignItem]
+
+
+class GoalItem(BaseModel):
+    """What the end of a curve is estimated to be, with the ends of its 95 % interval."""
+
+    value: float | None = Field(description="null: nothing estimates it, and the interval is what is possible")
+    low: float
+    high: float
 
 
 class CurveItem(BaseModel):
@@ -56,6 +68,7 @@ class CurveItem(BaseModel):
     points: list[tuple[int, float]] = Field(description="[step, sum so far]")
     references: dict[str, list[tuple[int, float]]] = Field(description="lines of what steps drawn for comparison found")
     baselines: dict[str, list[tuple[int, float]]] = Field(description="curves that were simulated")
+    goal: GoalItem | None = Field(description="null: nothing estimates its end")
 
 
 class DaysItem(BaseModel):
@@ -65,11 +78,74 @@ class DaysItem(BaseModel):
     bars: list[tuple[str, int]] = Field(description="[first day in UTC, matching posts]")
 
 
+class HoursItem(BaseModel):
+    """Matching posts by the hour."""
+
+    bars: list[tuple[datetime, int]] = Field(description="[begin of the hour, matching posts]")
+
+
+class SpendingItem(BaseModel):
+    """Requests and their price over time."""
+
+    length: int = Field(description="seconds of a bar")
+    bars: list[tuple[datetime, int, float]] = Field(description="[begin, requests, dollars by the price table]")
+
+
+class MoveItem(BaseModel):
+    """An account that rose or fell beyond chance."""
+
+    account: str
+    before: int = Field(description="its place then")
+    place: int = Field(description="its place now")
+    low: int = Field(description="95 % of moves by chance lead to this place or a later one")
+    high: int = Field(description="... and to this place or an earlier one")
+
+
+class MovesItem(BaseModel):
+    """Accounts that rose or fell beyond chance."""
+
+    compared: int = Field(description="accounts that were compared")
+    moved: int = Field(description="those of them that moved beyond chance")
+    accounts: list[MoveItem]
+
+
+class SharesGroupItem(BaseModel):
+    """Shares that belong together."""
+
+    title: str
+    bars: list[tuple[str, float | None, float | None, float | None]] = Field(description="[name, share, low, high]")
+
+
+class SharesItem(BaseModel):
+    """Shares of a sample."""
+
+    counted: bool = Field(description="whether every account was read, so that shares are counts")
+    groups: list[SharesGroupItem]
+
+
+class QuerySpansItem(BaseModel):
+    """The spans of time of a query of a capture."""
+
+    query: str
+    spans: list[tuple[datetime, datetime, str]] = Field(description="[begin, end, complete | left | failed]")
+
+
+class CoverageItem(BaseModel):
+    """Which spans of time a capture has read."""
+
+    queries: list[QuerySpansItem]
+
+
 class ChartsItem(BaseModel):
     """What the charts of a campaign show; null where it has none."""
 
     curve: CurveItem | None
     days: DaysItem | None
+    hours: HoursItem | None = Field(description="null: the posts are of more than ten days")
+    spending: SpendingItem | None
+    moves: MovesItem | None = Field(description="of kind track")
+    shares: SharesItem | None = Field(description="of kind sample, once there is enough data")
+    coverage: CoverageItem | None = Field(description="of kind capture")
 
 
 class AccountItem(BaseModel):

@@ -1,6 +1,6 @@
 """The templates of the pages: how they escape, and how they write numbers, instants and links."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from socialcrawl.text.terminal import escape_controls
 from socialcrawl.text.wording import format_span
 from socialcrawl.web.campaign_reports import make_account_path
 from socialcrawl.web.sparkline import draw_sparkline
+from socialcrawl.web.window_strip import draw_window_strip
 
 FOLDER = Path(__file__).parent
 CALM = {
@@ -37,7 +38,7 @@ def make_templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {
+    filters: dict[str, Callable[..., Any]] = {
         "count": lambda number: "" if number is None else f"{number:,}",
         "dollars": lambda amount: "" if amount is None else f"${amount:,.2f}",
         "instant": format_instant,
@@ -51,9 +52,11 @@ def make_templates() -> Environment:
         "marked": mark_matches,
         "cell": format_cell,
     }
+    made.filters |= filters
     made.globals |= {
         "version": __version__,
         "spark": draw_spark,
+        "strip": lambda status: Markup(draw_window_strip(status)),  # noqa: S704  (made of numbers)
         "account_path": make_account_path,
         "trusted": Markup,  # of fragments that `render` made of elements, whose texts are escaped
     }

@@ -34,9 +34,15 @@ from socialcrawl.web.live_status import INTERVAL, LiveStatus
 from socialcrawl.web.page_answers import render
 from socialcrawl.web.page_templates import FOLDER, make_templates
 from socialcrawl.web.pages import pages
+from socialcrawl.web.picture_api import CampaignPictures, picture_api
+from socialcrawl.web.picture_pages import picture_pages
 from socialcrawl.web.security import Access
 
 SCRIPT = "package_data/plotly.min.js"  # in the package plotly
+ROUTERS = (
+    *(api, edit_api, label_api, data_api, picture_api),
+    *(edit_pages, label_pages, data_pages, picture_pages, pages),
+)
 STYLE_ID = re.compile(r'getElementById\("([0-9a-f]{64})"\)')
 DESCRIPTION = """Campaigns of socialcrawl: how they stand, what they found, and pausing them.
 
@@ -106,16 +112,10 @@ def make_app(project: Project, settings: WebSettings) -> App:
     app.state.reports, app.state.templates = CampaignReports(project, settings.now), make_templates()
     app.state.one_by_one = OneByOne()
     app.state.templates.globals["style_ids"] = find_style_ids(app.state.plotly)
-    app.state.label_queues = LabelQueues(project)
-    app.include_router(edit_api)
-    app.include_router(edit_pages)
-    app.include_router(label_api)
-    app.include_router(label_pages)
-    app.state.data_work = DataWork(project)
-    app.include_router(api)
-    app.include_router(data_api)
-    app.include_router(data_pages)
-    app.include_router(pages)
+    app.state.label_queues, app.state.data_work = LabelQueues(project), DataWork(project)
+    app.state.pictures = CampaignPictures(project, settings.now)
+    for router in ROUTERS:
+        app.include_router(router)
     app.mount("/static", _StaticFiles(directory=FOLDER / "static"))
     app.add_exception_handler(AnyHTTPException, _answer_http_error)
     app.add_exception_handler(RequestValidationError, _answer_invalid)

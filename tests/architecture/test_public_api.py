@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from api_examples import open_example_world
+from public_members import find_members, list_own_classes
 
 import socialcrawl as sc
 from socialcrawl.api import network, table_definitions
@@ -41,7 +42,7 @@ def format_call(one):
 def list_members(name, one):
     """The public members of a class; only a Campaign is made by calling its class."""
     yield name + (format_call(one) if one is sc.Campaign else "")
-    for member, value in sorted(vars(one).items()):
+    for member, value in sorted(find_members(one).items()):
         plain = inspect.unwrap(value.__func__ if isinstance(value, classmethod | staticmethod) else value)
         if member.startswith("_"):
             continue
@@ -71,7 +72,7 @@ def test_every_public_name_has_a_docstring_that_says_what_it_does():
     for name in sc.__all__:
         one = getattr(sc, name)
         assert inspect.getdoc(one), name
-        for member, value in vars(one).items() if inspect.isclass(one) else ():
+        for member, value in find_members(one).items() if inspect.isclass(one) else ():
             assert member.startswith("_") or not callable(value) or inspect.getdoc(value), f"{name}.{member}"
 
 
@@ -93,7 +94,9 @@ def list_public_callables():
             yield name, one
         elif one is not sc.Estimator:
             members = {} if one is not sc.Campaign else {name: one.__init__}
-            own = {f"{name}.{member}": value for member, value in vars(one).items() if not member.startswith("_")}
+            own = {
+                f"{name}.{member}": value for member, value in find_members(one).items() if not member.startswith("_")
+            }
             for member, value in (members | own).items():
                 function = value.__func__ if isinstance(value, classmethod) else value
                 if inspect.isfunction(function):
@@ -130,7 +133,10 @@ def test_a_name_that_does_not_exist_is_an_attribute_error_and_all_names_are_list
 
 def find_examples(name):
     """The examples of a public name: of its docstring and, for a class, of the docstrings of its members."""
-    return [test for test in doctest.DocTestFinder().find(getattr(sc, name), name, module=False) if test.examples]
+    one = getattr(sc, name)
+    parts = list_own_classes(one) if inspect.isclass(one) else [one]
+    found = [test for part in parts for test in doctest.DocTestFinder().find(part, name, module=False)]
+    return [test for test in found if test.examples]
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +158,7 @@ def test_every_public_name_has_an_example_that_uses_each_of_its_methods(name):
     source = "\n".join(example.source for test in find_examples(name) for example in test.examples)
     assert source, f"{name} has no example"
     one = getattr(sc, name)
-    members = [member for member in vars(one) if not member.startswith("_")] if inspect.isclass(one) else []
+    members = [member for member in find_members(one) if not member.startswith("_")] if inspect.isclass(one) else []
     missing = [member for member in members if not re.search(rf"\b{member}\b", source)]
     assert not missing, f"no example of {name} uses {missing}"
 

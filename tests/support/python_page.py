@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from textwrap import dedent
 from typing import Any
 
+from public_members import find_members
+
 import socialcrawl
 from socialcrawl.api import table_definitions
 
@@ -53,7 +55,7 @@ def render_python() -> str:
             lines += [*_render_signature(f"sc.{name}", value), *_render_docstring(value)]
             continue
         lines += _render_docstring(value)
-        for member, one in sorted(vars(value).items()):
+        for member, one in sorted(find_members(value).items()):
             function = getattr(value, member) if isinstance(one, classmethod) else one
             if member.startswith("_") or not inspect.getdoc(function):
                 continue

@@ -1,6 +1,7 @@
 """Pictures of the web application, to be looked at: `python tests/support/ui_pictures.py OUT [FOLDER]`.
 
-Without a folder of campaigns, two demos run first. Widths of a phone, a tablet and a large screen, light and dark.
+Without a folder of campaigns, two demos and campaigns of the other kinds run first. Widths of a phone, a tablet and a
+large screen, light and dark.
 """
 
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from commands import socialcrawl
+from kind_campaigns import make_refresh, make_sample, make_track
 from web_pages import browsing, served
 
 WIDTHS = (400, 1024, 1920)
@@ -29,9 +31,10 @@ def take_pictures(out: Path, folder: Path, state: Path) -> None:
                     links = page.locator("th a").evaluate_all("all => all.map(one => one.href)")
                     shots |= {f"campaign{place}": link for place, link in enumerate(links[:6])}
                     shots |= {"new": f"{pages.url}new", "form": f"{pages.url}new?kind=collect&platform=x"}
-                    shots |= {name: f"{links[-1]}/{name}" for name in ("accounts", "posts", "label")}
                     own = links[0]
-                    shots |= {name: f"{own}/{name}" for name in ("accounts", "search", "sql", "export")}
+                    shots |= {
+                        name: f"{own}/{name}" for name in ("accounts", "search", "sql", "export", "label", "edit")
+                    }
                     shots |= {"found": f'{own}/search?query=eclipse+OR+"telescope+is"&topic=all'}
                     shots |= {"wrong": f"{own}/search?query=-moon&author=nobody"}
                     shots |= {f"sql-{name}": f"{own}/sql?question={name}" for name in QUESTIONS}
@@ -40,13 +43,25 @@ def take_pictures(out: Path, folder: Path, state: Path) -> None:
                     first = page.locator(".account a").first
                     if first.count():
                         shots["account"] = first.evaluate("one => one.href")
+                    shots |= {f"next{place}": f"{link}/next" for place, link in enumerate(links[:6])}
+                    shots |= {f"network{place}": f"{link}/network" for place, link in enumerate(links[:6])}
                     for name, url in shots.items():
                         page.goto(url)
-                        if name.startswith(("campaign", "sql-")):
+                        if name.startswith(("campaign", "form", "network", "sql-")):
                             page.wait_for_timeout(2_500)
                         page.screenshot(path=out / f"{name}-{width}-{scheme}.png", full_page=True)
+                        if name.startswith("network") and page.locator("canvas").is_visible():
+                            find_first(page)
+                            page.screenshot(path=out / f"{name}-found-{width}-{scheme}.png")
                     complaints = [one for one in page.complaints if "status of 422" not in one]  # of wrong queries
                     assert (page.elsewhere, complaints) == ([], [])
+
+
+def find_first(page) -> None:
+    """Choose the first account of a map."""
+    page.get_by_label("Find an account").fill(page.locator("table .account a").first.inner_text())
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(400)
 
 
 if __name__ == "__main__":
@@ -57,4 +72,6 @@ if __name__ == "__main__":
         else:
             socialcrawl("demo", "--db", "astronomy.db", "--steps", "150", "--control", "0.1", folder=made)
             socialcrawl("demo", "--kind", "capture", "--db", "week.db", folder=made)
+            for make in (make_track, make_refresh, make_sample):
+                make(Path(made) / f"{make.__name__.removeprefix('make_')}.db")
             take_pictures(out, Path(made), Path(made) / "state")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from socialcrawl.campaign.sections.access import READING_KEYS
 from socialcrawl.campaign.settings import Settings, check_settings
@@ -23,7 +24,7 @@ from socialcrawl.crawls.seeds import TRIES
 from socialcrawl.engine.draws import STEERED, assign_arms
 from socialcrawl.engine.model import FIRST_READS, Act, Node, Pick, Reason, SameAs
 from socialcrawl.engine.protocols import NEVER, cut_history
-from socialcrawl.graph.graph import COLUMNS, NO_ROWS
+from socialcrawl.graph.graph import COLUMNS, NO_ROWS, Rows
 from socialcrawl.platforms.facts import DEFAULT
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.storage.erasure.ownership import find_similar_names
@@ -154,6 +155,22 @@ def explain(traces: CampaignTraces, campaign: StoredCampaign, user: str) -> Expl
     return _Case(traces, campaign, user, held.node).explain()
 
 
+def explain_frontier(
+    traces: CampaignTraces, campaign: StoredCampaign, crawl: Collect, nodes: Sequence[Node]
+) -> list[Explanation]:
+    """Return why accounts of the frontier may be read next.
+
+    Args:
+        traces: the database.
+        campaign: a campaign of it.
+        crawl: its crawl, with all of its history.
+        nodes: accounts of the frontier.
+    """
+    names = traces.read_names(nodes)
+    scored = _FoldedFrontier(crawl)
+    return [_Case(traces, campaign, names[node], node, scored).explain() for node in nodes]
+
+
 def list_unread_seeds(traces: CampaignTraces, campaign: str | None = None, most: int = 10) -> list[tuple[str, str]]:
     """Return the first `most` named seeds that a campaign (the newest by default) could never read, with reasons.
 
@@ -189,10 +206,32 @@ def rebuild_collect(settings: Settings, names: Sequence[Node], topics: Sequence[
     return make_collect(settings, remember_seeds(settings, names, topics), watched=False)
 
 
-class _Case:
-    """One account of one campaign."""
+class _FoldedFrontier:
+    """A crawl with a part of its history, and the scores of its frontier, which are computed once."""
 
-    def __init__(self, traces: CampaignTraces, begun: StoredCampaign, user: str, node: Node) -> None:
+    def __init__(self, crawl: Collect) -> None:
+        self.crawl = crawl
+        self._scored: tuple[Rows, NDArray[np.float64]] | None = None
+
+    def score(self) -> tuple[Rows, NDArray[np.float64]]:
+        """Return the rows of the frontier in order of discovery, and their scores."""
+        if self._scored is None:
+            rows = self.crawl.graph.frontier()
+            self._scored = rows, self.crawl.estimator.score(self.crawl.graph, rows, self.crawl.taken)
+        return self._scored
+
+
+class _Case:
+    """One account of one campaign; `folded` has all of the campaign's history, where somebody folded it before."""
+
+    def __init__(
+        self,
+        traces: CampaignTraces,
+        begun: StoredCampaign,
+        user: str,
+        node: Node,
+        folded: _FoldedFrontier | None = None,
+    ) -> None:
         self.traces, self.begun, self.user, self.node = traces, begun, user, node
         self.asks = traces.read_visits(begun.id, node)
         self.epochs, self.versions = traces.read_epochs(begun.id), traces.read_versions(begun)
@@ -202,8 +241,11 @@ class _Case:
         self.before = made[-1].batch if made else NEVER
         self.version = find_version(self.versions, self.before)
         self.settings = self._find_settings(self.version.settings)
-        names = traces.read_seeds(begun.platform, begun.identity["seeds"]["usernames"])
-        self.crawl = rebuild_collect(self.settings, names, traces.read_topics(begun.id))
+        self.is_folded = folded is not None and self.before == NEVER
+        if folded is None or not self.is_folded:
+            names = traces.read_seeds(begun.platform, begun.identity["seeds"]["usernames"])
+            folded = _FoldedFrontier(rebuild_collect(self.settings, names, traces.read_topics(begun.id)))
+        self.frontier, self.crawl = folded, folded.crawl
         self.searched = False
 
     def _find_settings(self, values: dict[str, Any]) -> Settings:
@@ -217,7 +259,8 @@ class _Case:
 
     def explain(self) -> Explanation:
         """Return everything about it."""
-        self._fold(self.before)
+        if not self.is_folded:
+            self._fold(self.before)
         links = self._list_links(self.before)
         decision = self._explain_decision(self.n, links)
         last = self.asks[-1].reason if self.asks else None
@@ -287,8 +330,7 @@ class _Case:
         graph, estimator, taken = self.crawl.graph, self.crawl.estimator, self.crawl.taken
         if not self._is_open():
             return None
-        rows, row = graph.frontier(), self._find_row()
-        scores = estimator.score(graph, rows, taken)
+        (rows, scores), row = self.frontier.score(), self._find_row()
         place = int(np.searchsorted(rows, row))
         score = float(scores[place])
         ahead = int((scores > score).sum()) + int((scores[:place] == score).sum())

@@ -1,12 +1,22 @@
 """Campaigns that collect: accounts that matter to a topic, the best guess first (Gouriten et al., Algorithm 1)."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Any
 
 from socialcrawl.campaign.settings import Settings
-from socialcrawl.crawls.base import CrawlKind, Mark, Progress, Width, describe_open_end, list_minutes, no_mark, one_each
+from socialcrawl.crawls.base import (
+    CrawlKind,
+    Mark,
+    NextReason,
+    Progress,
+    Width,
+    describe_open_end,
+    list_minutes,
+    no_mark,
+    one_each,
+)
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators.registry import explain_late_switch
 from socialcrawl.crawls.collect.make import (
@@ -20,6 +30,8 @@ from socialcrawl.crawls.collect.make import (
 from socialcrawl.crawls.collect.slice_queue import bound_span
 from socialcrawl.crawls.facts import COLLECT
 from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.draws import assign_arms
+from socialcrawl.engine.model import FIRST_READS, Node, Pick
 from socialcrawl.engine.protocols import Crawl
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.platforms.base import Platform
@@ -83,6 +95,20 @@ class CollectKind(CrawlKind):
         from socialcrawl.crawls.collect.explain import explain  # noqa: PLC0415 - plans are made without SQLAlchemy
 
         return explain(traces, campaign, user)
+
+    def explain_next(
+        self, traces: "CampaignTraces", campaign: "StoredCampaign", crawl: Collect, batch: Sequence[Pick]
+    ) -> Mapping[Node, NextReason]:
+        """See `CrawlKind.explain_next`: accounts of the frontier have a score and a rank."""
+        if not all(pick.act in FIRST_READS and not pick.since for pick in batch):
+            return {}
+        from socialcrawl.crawls.collect.explain import explain_frontier  # noqa: PLC0415 - as above
+
+        settings = traces.read_versions(campaign)[-1].settings
+        arms = assign_arms(settings["seed"], settings["crawl"].get("control", 0.0), crawl.taken, len(batch)).tolist()
+        nodes = [pick.node for pick in batch]
+        found = zip(explain_frontier(traces, campaign, crawl, nodes), arms, strict=True)
+        return dict(zip(nodes, (NextReason(*one) for one in found), strict=True))
 
     def describe(self, settings: Settings) -> str:
         """See `CrawlKind.describe`."""

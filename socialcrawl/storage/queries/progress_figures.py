@@ -1,23 +1,20 @@
 """How far a campaign is: counts and a small curve, cheap enough to be read again and again while it runs, in SQL."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import orjson
 from sqlalchemy import Connection, bindparam, text
 
 from socialcrawl.engine.model import STEPS, Act
+from socialcrawl.storage.queries.latest_windows import FindRule, LatestWindows, read_latest_windows, read_spending
 from socialcrawl.storage.queries.row_values import join_transaction
 
 BUCKETS = 48  # points of the small curve
 CAMPAIGNS = """
 select c.id, c.name, coalesce((select v.settings from version v where v.campaign = c.id
   order by v.number desc limit 1), c.settings) as settings from campaign c order by c.id
-"""
-SPENT = """
-select count(*) filter (where coalesce(kind, '') <> 'held'), coalesce(sum(coalesce(cost, most)), 0),
-  min(sent_at)
-from request where campaign = :campaign
 """
 ON_TOPIC = "select count(*) from hit where campaign = :campaign"
 DONE = """
@@ -49,6 +46,7 @@ class ProgressFigures:
         curve: what was found up to each of at most BUCKETS places of its steps: relevance, or posts of a capture.
         of_posts: whether the curve counts posts.
         began: when its first request was sent, ISO 8601; None: none was.
+        windows: its latest windows; None: there are none, or no rule is known.
     """
 
     settings: dict[str, Any]
@@ -59,18 +57,24 @@ class ProgressFigures:
     curve: tuple[float, ...]
     of_posts: bool
     began: str | None
+    windows: LatestWindows | None = None
 
 
-def read_progress_figures(connection: Connection) -> dict[str, ProgressFigures]:
-    """Return how far each campaign of a database is, by its name, the oldest first."""
+def read_progress_figures(connection: Connection, find_rule: FindRule) -> dict[str, ProgressFigures]:
+    """Return how far each campaign of a database is, by its name, the oldest first.
+
+    Args:
+        connection: to the database.
+        find_rule: returns the rule of the rate limit of an endpoint, by the settings of a campaign.
+    """
     with join_transaction(connection):
         known = connection.execute(text(CAMPAIGNS)).all()
-        return {row.name: _read_one(connection, row) for row in known}
+        return {row.name: _read_one(connection, row, find_rule) for row in known}
 
 
-def _read_one(connection: Connection, row: Any) -> ProgressFigures:
-    number = row.id
-    requests, mills, began = connection.execute(text(SPENT), {"campaign": number}).one()
+def _read_one(connection: Connection, row: Any, find_rule: FindRule) -> ProgressFigures:
+    number, settings = row.id, orjson.loads(row.settings)
+    spent = read_spending(connection, number)
     on_topic = connection.execute(text(ON_TOPIC), {"campaign": number}).scalar_one()
     valued = [act for act in STEPS if act not in WITHOUT_VALUE]
     steps = _count_done(connection, number, valued)
@@ -79,9 +83,16 @@ def _read_one(connection: Connection, row: Any) -> ProgressFigures:
     if of_posts:
         steps = _count_done(connection, number, acts)
     curve = _read_curve(connection, number, acts, steps, POSTS if of_posts else VALUE) if steps else ()
-    settings = orjson.loads(row.settings)
     return ProgressFigures(
-        settings, steps, int(requests), int(mills), int(on_topic), curve, of_posts and bool(steps), began
+        settings,
+        steps,
+        sum(one.requests for one in spent),
+        sum(one.mills for one in spent),
+        int(on_topic),
+        curve,
+        of_posts and bool(steps),
+        min((one.began for one in spent), default=None),
+        read_latest_windows(connection, number, spent, partial(find_rule, settings)),
     )
 
 

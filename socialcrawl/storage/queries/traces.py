@@ -272,6 +272,12 @@ class CampaignTraces:
         with row_values.join_transaction(self.connection):
             return row_values.parse_pick(self.connection.execute(wanted).one(), columns)
 
+    def read_picks(self, campaign: int, since: int, columns: Sequence[str] = COLUMNS) -> list[Pick]:
+        """Return the decisions from number `since` on, in order; their features are called `columns`."""
+        wanted = select(pick).where(pick.c.campaign == campaign, pick.c.n >= since).order_by(pick.c.n)
+        with row_values.join_transaction(self.connection):
+            return [row_values.parse_pick(row, columns) for row in self.connection.execute(wanted)]
+
     def read_id_states(self, campaign: int) -> dict[str, int]:
         """Return how many imported ids of posts are in each state; see table `wanted_post`."""
         with row_values.join_transaction(self.connection):

@@ -85,7 +85,7 @@ def test_a_campaign_shows_the_report_its_ledger_and_places_for_charts(client, ke
     page = client.get(f"/campaigns/{key}").text
     for said in ("Found so far", "Most relevant accounts", "The numbers", "/2/users/:id/tweets", "Nothing was changed"):
         assert said in page
-    assert re.findall(r'data-chart="(\w+)"', page) == ["curve", "days"]
+    assert re.findall(r'data-chart="(\w+)"', page) == ["curve", "days", "spending"]
     charts = client.get(f"/api/v1/campaigns/{key}/charts").json()
     report = client.get(f"/api/v1/campaigns/{key}/report").json()["values"]
     assert charts["curve"]["points"][-1] == [report["steps"], pytest.approx(report["relevance"])]
@@ -379,9 +379,9 @@ def test_campaigns_of_each_kind_and_platform_have_their_pages(tmp_path, name):
         assert ("What this campaign knows" in page) is not name.endswith("collect")
         with sc.open(tmp_path / "town.db") as data:
             account = quote(next(iter(data.sql(FIRST_READ)))["name"], safe="")
-        for path in ("accounts", "posts", "report.html", "datasheet.md", f"account?name={account}"):
+        for path in ("accounts", "posts", "network", "next", "report.html", "datasheet.md", f"account?name={account}"):
             assert client.get(f"/campaigns/{one['key']}/{path}").status_code == 200, path
-        for path in ("charts", "report", "accounts", "posts", f"explain?account={account}"):
+        for path in ("charts", "report", "accounts", "posts", "network", "next", f"explain?account={account}"):
             assert client.get(f"/api/v1/campaigns/{one['key']}/{path}").status_code == 200, path
 
 

@@ -1,0 +1,115 @@
+"""How many requests a campaign sent in each of its latest windows, counted in the ledger, in SQL."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, text
+
+from socialcrawl.engine.model import format_time, parse_time
+
+WINDOWS = 24  # that are counted
+BEFORE = 2  # windows before them, in which the first one is looked for
+ENDPOINTS = """
+select endpoint, count(*) filter (where coalesce(kind, '') <> 'held'), coalesce(sum(coalesce(cost, most)), 0),
+  min(sent_at), max(sent_at)
+from request where campaign = :campaign group by endpoint
+"""
+SECONDS = """
+select substr(sent_at, 1, 19), endpoint, count(*) from request
+where campaign = :campaign and sent_at >= :since and coalesce(kind, '') <> 'held' group by 1, 2 order by 1
+"""
+
+
+class WindowRule(NamedTuple):
+    """At most `k` requests per `d` seconds with one token; `shares`: whether an endpoint is counted with these."""
+
+    k: int
+    d: float
+    is_aligned: bool
+    shares: Callable[[str], bool]
+
+
+class LatestWindows(NamedTuple):
+    """The latest windows of the endpoint that a campaign requested most, and of those that are counted with it.
+
+    Attributes:
+        endpoint: its path.
+        k: requests that a window allows with one token.
+        d: seconds of a window.
+        begins: when each began, Unix seconds.
+        requests: how many were sent in each, with all tokens.
+    """
+
+    endpoint: str
+    k: int
+    d: float
+    begins: Sequence[float]
+    requests: Sequence[int]
+
+
+class Spending(NamedTuple):
+    """What a campaign requested of an endpoint: how often, for how many mills, and from when to when."""
+
+    endpoint: str
+    requests: int
+    mills: int
+    began: str
+    last: str
+
+
+FindRule = Callable[[Mapping[str, Any], str], WindowRule | None]
+
+
+def read_spending(connection: Connection, campaign: int) -> list[Spending]:
+    """Return what a campaign requested of each endpoint; called in a transaction."""
+    rows = connection.execute(text(ENDPOINTS), {"campaign": campaign})
+    return [Spending(row[0], int(row[1]), int(row[2]), row[3], row[4]) for row in rows]
+
+
+def read_latest_windows(
+    connection: Connection, campaign: int, spent: Sequence[Spending], find_rule: Callable[[str], WindowRule | None]
+) -> LatestWindows | None:
+    """Return the latest windows of a campaign; None where nothing was sent, or no rule is known.
+
+    Called in a transaction.
+
+    Args:
+        connection: to the database.
+        campaign: campaign.id.
+        spent: what `read_spending` returns.
+        find_rule: returns the rule of an endpoint.
+    """
+    most = max(spent, key=lambda one: (one.requests, one.endpoint), default=None)
+    rule = None if most is None or not most.requests else find_rule(most.endpoint)
+    if most is None or rule is None:
+        return None
+    last = max(parse_time(one.last) for one in spent if rule.shares(one.endpoint))
+    since = format_time(max(0.0, last - (WINDOWS + BEFORE) * rule.d))
+    rows = connection.execute(text(SECONDS), {"campaign": campaign, "since": since})
+    sent = [(parse_time(f"{second}Z"), count) for second, endpoint, count in rows if rule.shares(endpoint)]
+    windows = [*_split(_skip_broken(sent, rule), rule)][-WINDOWS:]
+    begins, requests = ([one[end] for one in windows] for end in (0, 1))
+    return LatestWindows(most.endpoint, rule.k, rule.d, begins, [int(count) for count in requests])
+
+
+def _skip_broken(sent: Sequence[tuple[float, int]], rule: WindowRule) -> Sequence[tuple[float, int]]:
+    """Return the requests from the begin of a window on: the longest pause at the front comes before it."""
+    front = [place for place in range(1, len(sent)) if sent[place][0] - sent[0][0] <= BEFORE * rule.d]
+    if rule.is_aligned or not front or sent[-1][0] - sent[0][0] <= WINDOWS * rule.d:
+        return sent
+    pauses = [later[0] - earlier[0] for earlier, later in pairwise(sent[: len(front) + 1])]
+    return sent[1 + max(range(len(pauses)), key=pauses.__getitem__) :]
+
+
+def _split(sent: Iterable[tuple[float, int]], rule: WindowRule) -> Iterable[tuple[float, int]]:
+    """Yield when each window began, and how many requests it has: its first one opens it, or the clock does."""
+    begin, count = -float("inf"), 0
+    for at, many in sent:
+        if at - begin >= rule.d:
+            if count:
+                yield begin, count
+            begin, count = (at // rule.d * rule.d if rule.is_aligned else at), 0
+        count += many
+    if count:
+        yield begin, count
