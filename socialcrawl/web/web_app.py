@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 
 from socialcrawl import Project, SettingsError, SocialcrawlError, __version__
 from socialcrawl.system.host_names import AllowedHosts, App, HostGuard
-from socialcrawl.web.campaign_reports import CampaignReports
+from socialcrawl.web.campaign_reports import PATIENCE, CampaignReports
 from socialcrawl.web.guards import API, PROBLEM_TYPE, AccessGuard, BodyGuard, SecureHeaders, make_problem
 from socialcrawl.web.http_api import api
 from socialcrawl.web.live_status import INTERVAL, LiveStatus
@@ -44,12 +44,14 @@ class WebSettings:
         now: the clock, Unix seconds.
         hosts: the names by which the pages may be opened.
         interval: seconds between two looks at the databases.
+        patience: seconds that a page waits for a report.
     """
 
     access: Access
     now: Callable[[], float]
     hosts: AllowedHosts = field(default_factory=AllowedHosts)
     interval: float = INTERVAL
+    patience: float = PATIENCE
 
 
 def find_plotly() -> Path:
@@ -94,7 +96,8 @@ def make_app(project: Project, settings: WebSettings) -> App:
         openapi_url="/api/v1/openapi.json", docs_url=None, redoc_url=None, redirect_slashes=False,
     )  # fmt: skip
     app.state.live, app.state.access, app.state.plotly = live, settings.access, find_plotly()
-    app.state.reports, app.state.templates = CampaignReports(project, settings.now), make_templates()
+    app.state.reports = CampaignReports(project, settings.now, settings.patience)
+    app.state.templates = make_templates()
     app.state.templates.globals["style_ids"] = find_style_ids(app.state.plotly)
     app.include_router(api)
     app.include_router(pages)

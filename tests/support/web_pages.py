@@ -54,11 +54,11 @@ TOKEN = "0123456789abcdef" * 4
 
 
 @contextmanager
-def serving(*places, clock=None, closed=False, interval=0.05):
+def serving(*places, clock=None, closed=False, interval=0.05, patience=120.0):
     """A client of the pages of some campaigns, which a thread serves over loopback; it does not follow redirects."""
     clock = clock or HeldClock()
     access = Access(LoginSessions(TOKEN, clock), LoginBackoff(clock), closed=closed)
-    settings = WebSettings(access, clock, AllowedHosts.of([], listening="127.0.0.1"), interval)
+    settings = WebSettings(access, clock, AllowedHosts.of([], listening="127.0.0.1"), interval, patience)
     app = make_app(sc.open_project(*places), settings)
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
         config = uvicorn.Config(  # uvicorn's own loggers stay as they are: other tests of this process read them

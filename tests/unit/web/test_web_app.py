@@ -89,6 +89,19 @@ def test_a_campaign_shows_the_report_its_ledger_and_places_for_charts(client, ke
     assert sum(posts for _, posts in charts["days"]["bars"]) <= report["posts_on_topic"]
 
 
+def test_a_report_that_takes_long_holds_up_no_page_and_is_shown_when_it_was_read(folder):
+    with serving(folder, patience=0.0) as client:
+        (key,) = [one["key"] for one in client.get("/api/v1/campaigns").json()["campaigns"]]
+        page = client.get(f"/campaigns/{key}").text
+        assert "The report is being read" in page
+        (later,) = re.findall(r'data-later="([^"]*)"', page)
+        assert f'href="/campaigns/{key}/posts"' in page
+        assert client.get(later).json()["values"]["steps"] > 0
+        page = client.get(f"/campaigns/{key}").text
+        assert "Found so far" in page
+        assert "data-later" not in page
+
+
 def test_an_account_is_explained_and_its_name_leads_to_the_platform(client, key):
     account = client.get(f"/api/v1/campaigns/{key}/accounts").json()["accounts"][0]
     page = client.get(f"/campaigns/{key}/account", params={"name": account["account"]}).text
