@@ -17,7 +17,7 @@ from socialcrawl import CampaignStatus, Project
 MOST = 16  # reports that are kept
 LASTING = 60.0  # seconds after which a report is read again in any case
 REST = 10  # times the duration of a reading that pass until the next one: it takes about 10 % of a core at most
-PATIENCE = 0.4  # seconds that a page waits for a report
+PATIENCE = 0.3  # seconds that a page waits for a report
 TOGETHER = 2  # reports that are read at the same time
 
 

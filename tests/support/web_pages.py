@@ -154,3 +154,21 @@ def browsing(**context):
         page.on("pageerror", lambda error: page.complaints.append(str(error)))
         yield page
         browser.close()
+
+
+UNLINKED = ("login", "nowhere")
+"""Pages to look at beside those that links lead to: add here what none leads to."""
+
+
+def list_pages(page, url):
+    """The addresses of the pages, one of each path: those that links lead to from the overview on, and UNLINKED."""
+    found, left = {}, [url, *(f"{url}{one}" for one in UNLINKED)]
+    while left:
+        address = left.pop(0)
+        place = re.sub(r"[?#].*", "", address)
+        if place in found or not address.startswith(url) or re.search(r"/(api|static)/|\.\w+$", place):
+            continue
+        found[place] = address
+        page.goto(address)
+        left += page.locator("a[href]:not([download])").evaluate_all("all => all.map(one => one.href)")
+    return list(found.values())
