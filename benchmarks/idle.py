@@ -55,9 +55,9 @@ def measure() -> list[Figure]:
         try:
             _rest(Path(place) / "log", child)
             time.sleep(SETTLED)
-            before = _seconds(child.pid)
+            before = read_seconds(child.pid)
             time.sleep(SECONDS)
-            share = (_seconds(child.pid) - before) / SECONDS
+            share = (read_seconds(child.pid) - before) / SECONDS
             memory = _resident(child.pid)
         finally:
             child.terminate()
@@ -81,7 +81,8 @@ def _rest(log: Path, child: "subprocess.Popen[bytes]") -> None:
         time.sleep(0.2)
 
 
-def _seconds(pid: int) -> float:
+def read_seconds(pid: int) -> float:
+    """Return the processor time of a process so far, in seconds."""
     fields = Path(f"/proc/{pid}/stat").read_text("ascii").rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

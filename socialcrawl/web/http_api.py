@@ -111,15 +111,15 @@ async def get_campaign(status: Status) -> CampaignItem:
 
 
 @api.get("/campaigns/{key}/charts")
-def get_charts(status: Status, reports: Reports) -> ChartsItem:
+async def get_charts(status: Status, reports: Reports) -> ChartsItem:
     """Return the score curve and the matching posts over time."""
-    return ChartsItem.model_validate(reports.read(status).charts)
+    return ChartsItem.model_validate((await reports.read(status)).charts)
 
 
 @api.get("/campaigns/{key}/report")
-def get_report(status: Status, reports: Reports) -> ReportItem:
+async def get_report(status: Status, reports: Reports) -> ReportItem:
     """Return the figures of the report."""
-    return ReportItem(values=dict(reports.read(status).values))
+    return ReportItem(values=dict((await reports.read(status)).values))
 
 
 @api.get("/campaigns/{key}/accounts")

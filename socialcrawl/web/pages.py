@@ -45,16 +45,18 @@ async def follow_overview(request: Request, live: Live) -> Response:
 
 
 @pages.get("/campaigns/{key}")
-def show_campaign(request: Request, status: Status, reports: Reports) -> Response:
-    """Show one campaign."""
+async def show_campaign(request: Request, status: Status, reports: Reports) -> Response:
+    """Show one campaign: at once, though its report may take long to read."""
     report: ReadReport | None = None
     why = ""
+    readable = status.state not in UNREADABLE
     try:
-        report = reports.read(status) if status.state not in UNREADABLE else None
+        report = await reports.find(status) if readable else None
     except SocialcrawlError as error:
         why = str(error)
     sections = [] if report is None else [report.sections[name] for name in SECTIONS if name in report.sections]
-    return render(request, "campaign.html", status=status, report=report, sections=sections, why=why)
+    later = readable and report is None and not why
+    return render(request, "campaign.html", status=status, report=report, sections=sections, why=why, later=later)
 
 
 @pages.get("/campaigns/{key}/events")

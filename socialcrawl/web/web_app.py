@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 
 from socialcrawl import Project, SettingsError, SocialcrawlError, __version__
 from socialcrawl.system.host_names import AllowedHosts, App, HostGuard
-from socialcrawl.web.campaign_reports import CampaignReports
+from socialcrawl.web.campaign_reports import PATIENCE, CampaignReports
 from socialcrawl.web.data_api import data_api
 from socialcrawl.web.data_pages import data_pages
 from socialcrawl.web.data_work import DataWork
@@ -59,12 +59,14 @@ class WebSettings:
         now: the clock, Unix seconds.
         hosts: the names by which the pages may be opened.
         interval: seconds between two looks at the databases.
+        patience: seconds that a page waits for a report.
     """
 
     access: Access
     now: Callable[[], float]
     hosts: AllowedHosts = field(default_factory=AllowedHosts)
     interval: float = INTERVAL
+    patience: float = PATIENCE
 
 
 def find_plotly() -> Path:
@@ -109,8 +111,9 @@ def make_app(project: Project, settings: WebSettings) -> App:
         openapi_url="/api/v1/openapi.json", docs_url=None, redoc_url=None, redirect_slashes=False,
     )  # fmt: skip
     app.state.live, app.state.access, app.state.plotly = live, settings.access, find_plotly()
-    app.state.reports, app.state.templates = CampaignReports(project, settings.now), make_templates()
     app.state.one_by_one = OneByOne()
+    app.state.reports = CampaignReports(project, settings.now, settings.patience)
+    app.state.templates = make_templates()
     app.state.templates.globals["style_ids"] = find_style_ids(app.state.plotly)
     app.state.label_queues, app.state.data_work = LabelQueues(project), DataWork(project)
     app.state.pictures = CampaignPictures(project, settings.now)

@@ -3,8 +3,11 @@
 import signal
 import socket
 import sqlite3
+import struct
 import sys
-from contextlib import closing
+import threading
+import time
+from contextlib import closing, contextmanager
 
 import httpx
 import pytest
@@ -51,6 +54,85 @@ def test_kill_9_of_the_pages_changes_nothing(folder, tmp_path):
             pages.child.wait(60)
     assert dump(folder / "example.db") == before
     assert socialcrawl("status", folder / "example.db").returncode == 0
+
+
+DECISIONS = """select p.n, p.act, p.score, p.node, o.value, o.occurrences, o.posts
+from pick p left join outcome o on o.campaign = p.campaign and o.n = p.n order by p.n"""
+AT_ONCE = struct.pack("ii", 1, 0)  # a connection is cut, not closed
+
+
+def read_decisions(path):
+    with closing(sqlite3.connect(path)) as plain:
+        return plain.execute(DECISIONS).fetchall()
+
+
+@contextmanager
+def repeating(act):
+    """Do something again and again in a thread until the block ends; at least once."""
+    ended, failed = threading.Event(), []
+
+    def run():
+        while True:
+            try:
+                act()
+            except Exception as error:  # noqa: BLE001  (the test raises it)
+                failed.append(error)
+            if ended.is_set() or failed:
+                return
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+    assert failed == []
+
+
+def test_pages_that_a_laptop_puts_to_sleep_again_and_again_change_nothing_in_a_campaign_that_runs(folder, tmp_path):
+    with served(tmp_path, state=tmp_path / "state") as pages, httpx.Client(timeout=300) as client:
+
+        def look():
+            for one in client.get(f"{pages.url}api/v1/campaigns").json()["campaigns"]:
+                client.get(f"{pages.url}campaigns/{one['key']}")
+
+        def sleep():
+            pages.child.send_signal(signal.SIGSTOP)
+            time.sleep(0.05)
+            pages.child.send_signal(signal.SIGCONT)
+            time.sleep(0.02)
+
+        with client.stream("GET", f"{pages.url}events") as stream, repeating(look), repeating(sleep):
+            next(stream.iter_lines())
+            run_example(tmp_path)
+        assert client.get(pages.url).status_code == 200
+        pages.child.send_signal(signal.SIGSTOP)
+        pages.child.kill()
+        assert pages.child.wait(60) == -signal.SIGKILL
+    assert read_decisions(tmp_path / "example.db") == read_decisions(folder / "example.db")
+    with closing(sqlite3.connect(tmp_path / "example.db")) as plain:
+        assert plain.execute("pragma integrity_check").fetchone() == ("ok",)
+
+
+def test_viewers_whose_connection_is_lost_hold_up_nobody_and_make_room(folder, tmp_path):
+    before = dump(folder / "example.db")
+    with served(folder, state=tmp_path) as pages:
+        url = httpx.URL(pages.url)
+        for _ in range(3):
+            lost = []
+            for _ in range(40):  # more than half of those that are kept up to date
+                one = socket.create_connection((url.host, url.port))
+                one.sendall(f"GET /events HTTP/1.1\r\nhost: {url.host}:{url.port}\r\n\r\n".encode())
+                assert one.recv(12) == b"HTTP/1.1 200"
+                lost.append(one)
+            assert httpx.get(pages.url, timeout=300).status_code == 200
+            for one in lost:
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
+                one.close()
+        with httpx.stream("GET", f"{pages.url}events", timeout=300) as stream:
+            assert next(stream.iter_lines()) == "event: fragment"
+    assert dump(folder / "example.db") == before
 
 
 def test_open_to_other_machines_it_says_what_to_do_and_wants_the_token(folder, tmp_path):

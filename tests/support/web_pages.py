@@ -54,11 +54,11 @@ TOKEN = "0123456789abcdef" * 4
 
 
 @contextmanager
-def serving(*places, clock=None, closed=False, interval=0.05):
+def serving(*places, clock=None, closed=False, interval=0.05, patience=120.0):
     """A client of the pages of some campaigns, which a thread serves over loopback; it does not follow redirects."""
     clock = clock or HeldClock()
     access = Access(LoginSessions(TOKEN, clock), LoginBackoff(clock), closed=closed)
-    settings = WebSettings(access, clock, AllowedHosts.of([], listening="127.0.0.1"), interval)
+    settings = WebSettings(access, clock, AllowedHosts.of([], listening="127.0.0.1"), interval, patience)
     app = make_app(sc.open_project(*places), settings)
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
         config = uvicorn.Config(  # uvicorn's own loggers stay as they are: other tests of this process read them
@@ -154,3 +154,21 @@ def browsing(**context):
         page.on("pageerror", lambda error: page.complaints.append(str(error)))
         yield page
         browser.close()
+
+
+UNLINKED = ("login", "nowhere")
+"""Pages to look at beside those that links lead to: add here what none leads to."""
+
+
+def list_pages(page, url):
+    """The addresses of the pages, one of each path: those that links lead to from the overview on, and UNLINKED."""
+    found, left = {}, [url, *(f"{url}{one}" for one in UNLINKED)]
+    while left:
+        address = left.pop(0)
+        place = re.sub(r"[?#].*", "", address)
+        if place in found or not address.startswith(url) or re.search(r"/(api|static)/|\.\w+$", place):
+            continue
+        found[place] = address
+        page.goto(address)
+        left += page.locator("a[href]:not([download])").evaluate_all("all => all.map(one => one.href)")
+    return list(found.values())

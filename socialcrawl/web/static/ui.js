@@ -10,6 +10,16 @@
     login.submit();
   }
 
+  // What takes long to read is shown when it is there.
+  const later = document.querySelector("[data-later]");
+  if (later) {
+    later.textContent = "This campaign is large, so its report takes a while. It appears here by itself.";
+    fetch(later.dataset.later, { credentials: "same-origin" }).then(async (answer) => {
+      if (answer.ok) location.reload();
+      else later.textContent = (await answer.json()).detail;
+    });
+  }
+
   const note = document.querySelector("[data-live-note]");
   for (const place of document.querySelectorAll("[data-events]")) {
     const source = new EventSource(place.dataset.events);
