@@ -9,9 +9,9 @@ from typing import Any
 
 __version__ = "0.1.0"
 __all__ = [
-    "Campaign", "CampaignEnding", "CampaignFile", "CampaignPage", "CampaignStatus", "ConflictError", "Dataset",
-    "Estimator", "Graph", "MatchPreview", "Network", "PluginError", "PostsFileError", "Project", "RunProgress",
-    "SettingsError", "SimulationResult", "SocialcrawlError", "SourceError", "StoreError", "Table", "TableColumn",
+    "Campaign", "CampaignEnding", "CampaignFile", "CampaignPage", "CampaignStatus", "ConflictError", "CostError",
+    "Dataset", "Estimator", "Graph", "MatchPreview", "Network", "PluginError", "PostsFileError", "Project",
+    "RunProgress", "SettingsError", "SimulationResult", "SocialcrawlError", "SourceError", "StoreError", "Table", "TableColumn",
     "TextReport", "describe_settings", "open", "open_project",
     "simulate",
 ]  # fmt: skip
@@ -40,8 +40,8 @@ _HOMES = {
     **{
         name: ("errors", name)
         for name in (
-            "ConflictError", "PluginError", "PostsFileError", "SettingsError", "SocialcrawlError", "SourceError",
-            "StoreError",
+            "ConflictError", "CostError", "PluginError", "PostsFileError", "SettingsError", "SocialcrawlError",
+            "SourceError", "StoreError",
         )
     },
 }  # fmt: skip

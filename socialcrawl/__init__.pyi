@@ -19,6 +19,7 @@ from socialcrawl.api.text_report import CampaignPage as CampaignPage
 from socialcrawl.api.text_report import TextReport as TextReport
 from socialcrawl.crawls.collect.estimators.base import Estimator as Estimator
 from socialcrawl.errors import ConflictError as ConflictError
+from socialcrawl.errors import CostError as CostError
 from socialcrawl.errors import PluginError as PluginError
 from socialcrawl.errors import PostsFileError as PostsFileError
 from socialcrawl.errors import SettingsError as SettingsError
@@ -28,9 +29,9 @@ from socialcrawl.errors import StoreError as StoreError
 
 __version__: str
 __all__ = [
-    "Campaign", "CampaignEnding", "CampaignFile", "CampaignPage", "CampaignStatus", "ConflictError", "Dataset",
-    "Estimator", "Graph", "MatchPreview", "Network", "PluginError", "PostsFileError", "Project", "RunProgress",
-    "SettingsError", "SimulationResult", "SocialcrawlError", "SourceError", "StoreError", "Table", "TableColumn",
+    "Campaign", "CampaignEnding", "CampaignFile", "CampaignPage", "CampaignStatus", "ConflictError", "CostError",
+    "Dataset", "Estimator", "Graph", "MatchPreview", "Network", "PluginError", "PostsFileError", "Project",
+    "RunProgress", "SettingsError", "SimulationResult", "SocialcrawlError", "SourceError", "StoreError", "Table", "TableColumn",
     "TextReport", "describe_settings", "open", "open_project",
     "simulate",
 ]  # fmt: skip

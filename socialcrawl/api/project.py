@@ -1,4 +1,4 @@
-"""The campaigns of a folder: how each stands, what it spent, and pausing them."""
+"""The campaigns of a folder: how each stands, what it spent, and starting, pausing and stopping them."""
 
 import os
 import re
@@ -8,7 +8,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from socialcrawl.api.argument_checks import TEXT, ArgumentRule, check_arguments
+from socialcrawl.api.argument_checks import SWITCH, TEXT, ArgumentRule, check_arguments
+from socialcrawl.api.campaign_control import CampaignPlace, await_release, start_campaign, stop_campaign
 from socialcrawl.api.dataset import Dataset
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.facts import DEFAULT
@@ -19,6 +20,7 @@ from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, format_time, parse_time
 from socialcrawl.errors import OutdatedError, SettingsError, StoreError
 from socialcrawl.storage import daemons
+from socialcrawl.storage.daemons import CampaignLease
 from socialcrawl.storage.database.address import DatabaseAddress, parse_address
 from socialcrawl.storage.database.disk_space import DiskReserve
 from socialcrawl.storage.database.filetypes import DATABASE, recognize
@@ -48,6 +50,7 @@ class CampaignStatus:
         since: when it came into this state.
         until: when it goes on by itself.
         daemon: "process N on HOST" of the daemon that has it.
+        watched: whether a daemon looks after it, also while it is paused, stopped or done: that one resumes it.
         database: the file or the address of the database.
         file: its campaign file.
         steps: finished steps.
@@ -71,8 +74,8 @@ class CampaignStatus:
         (None, None, None, ())
         >>> status.database, status.file, f"{status.dollars:.2f}", len(status.key)
         ('example.db', 'example.toml', '0.06', 12)
-        >>> status.since, status.until, status.daemon
-        (None, None, None)
+        >>> status.since, status.until, status.daemon, status.watched
+        (None, None, None, False)
     """
 
     key: str
@@ -96,6 +99,7 @@ class CampaignStatus:
     curve: tuple[float, ...] = ()
     ends: str | None = None
     alerts: tuple[str, ...] = ()
+    watched: bool = False
 
 
 @check_arguments(places=PLACES)
@@ -197,6 +201,87 @@ class Project:
         """
         return self._set_paused(campaign, again=True)
 
+    @check_arguments(campaign=TEXT, accept_cost=SWITCH)
+    def start(self, campaign: str, *, accept_cost: bool = False) -> None:
+        """Run a campaign in a process that outlives this one, until it is done, stopped or out of budget.
+
+        It is a daemon of this campaign alone: it obeys its schedule, `pause` and `stop`, and takes up changes of the
+        file. It inherits the environment, with the tokens. Its log is KEY.log in the state folder. A campaign that was
+        paused or stopped goes on; where a daemon looks after it, that one does so, and no process is begun.
+
+        Args:
+            campaign: its name or key.
+            accept_cost: start it although it may cost more than `confirm_above` under budget.
+
+        Raises:
+            SettingsError: there is no such campaign, it has no campaign file, the file is wrong, or a token is missing.
+            CostError: it may cost more than `confirm_above`.
+            StoreError: another process runs it, its database cannot be used, or the process ended at once.
+
+        Example:
+            >>> try:
+            ...     sc.open_project("example.db").start("sky")
+            ... except sc.SettingsError as error:
+            ...     print(error)
+            The campaign 'sky' has no campaign file here: open the pages on the folder that has it.
+        """
+        start_campaign(self._find_place(campaign), accept_cost=accept_cost)
+        self._readings.forget(self._find(campaign)[1])
+
+    @check_arguments(campaign=TEXT)
+    def stop(self, campaign: str) -> bool:
+        """Stop a campaign, whoever runs it on whatever machine; return False if it was stopped already.
+
+        It ends within some seconds: what is in flight is waited for, and everything is stored. Unlike a pause, this
+        also ends a `run` in a terminal. No daemon runs the campaign until `start`, or `resume`.
+
+        Raises:
+            SettingsError: there is no such campaign.
+            StoreError: it has not begun, or its database cannot be written.
+
+        Example:
+            >>> project = sc.open_project("example.toml")
+            >>> project.stop("sky"), project.stop("sky")
+            (True, False)
+            >>> project.find("sky").state
+            'stopped'
+            >>> project.resume("sky")
+            True
+        """
+        place = self._find_place(campaign)
+        if is_missing(place.where):
+            raise StoreError(f"The campaign {place.name!r} has not begun, so there is nothing to stop.")
+        done = stop_campaign(place)
+        self._readings.forget(place.where)
+        return done
+
+    @check_arguments(campaign=TEXT, accept_cost=SWITCH)
+    def restart(self, campaign: str, *, accept_cost: bool = False) -> None:
+        """Stop a campaign, wait until it is let go of, and start it, so that it takes up its file.
+
+        Raises:
+            SettingsError, StoreError: see `start` and `stop`.
+        """
+        place = self._find_place(campaign)
+        if not is_missing(place.where) and self._find(campaign)[0].state != IDLE:
+            stop_campaign(place)
+            await_release(place)
+        self.start(campaign, accept_cost=accept_cost)
+
+    def _find_place(self, campaign: str) -> CampaignPlace:
+        """Return what tells a campaign to those who start and stop it.
+
+        Raises:
+            SettingsError: there is none, several have this name, or its file is left out.
+            OutdatedError: an older version wrote its database.
+        """
+        status, where = self._find(campaign)
+        if status.state == OUTDATED:
+            raise OutdatedError(status.why)
+        if isinstance(where, Path) and is_campaign_file(where):
+            raise SettingsError(status.why)
+        return CampaignPlace(status.name, status.key, where, status.file)
+
     def _set_paused(self, campaign: str, *, again: bool) -> bool:
         status, where = self._find(campaign)
         if status.state == OUTDATED:
@@ -267,7 +352,7 @@ def _make_status(row: KnownCampaign, found: DatabaseReading, settings: Settings 
         held.why,
         _format(held.since),
         _format(held.until),
-        f"process {held.pid} on {held.host}" if held.daemon is not None and held.is_alive(now) else None,
+        f"process {held.pid} on {held.host}" if _has_daemon(held, now) else None,
         str(row.where),
         held.file if row.file is None else str(row.file),
     )
@@ -287,8 +372,13 @@ def _make_status(row: KnownCampaign, found: DatabaseReading, settings: Settings 
         max_requests=budget.get("max_requests"),
         max_dollars=budget.get("max_money"),
         ends=_find_end(budget.get("max_time"), None if figures is None else figures.began),
+        watched=held.daemon in found.watching,
     )
     return replace(status, alerts=tuple(_list_alerts(status, row.where, given)))
+
+
+def _has_daemon(held: CampaignLease, now: float) -> bool:
+    return held.daemon is not None and held.is_alive(now) and held.state != LOST
 
 
 def _list_alerts(status: CampaignStatus, where: DatabaseAddress, settings: Mapping[str, Any]) -> Iterator[str]:

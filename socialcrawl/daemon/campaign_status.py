@@ -3,6 +3,7 @@
 What a daemon wrote that is gone is not what a campaign does: the states here are true now.
 """
 
+import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from socialcrawl.campaign.settings import Settings
-from socialcrawl.daemon.campaign_state import BROKEN, PAUSED, RUNNING, describe_pause
+from socialcrawl.daemon.campaign_state import BROKEN, PAUSED, RUNNING, STOPPED, describe_pause
 from socialcrawl.daemon.duplicate_campaigns import choose_file, describe_left_out
 from socialcrawl.errors import OutdatedError, SocialcrawlError, StoreError
 from socialcrawl.storage import daemons
@@ -22,6 +23,7 @@ from socialcrawl.storage.database.lease import find_holder
 from socialcrawl.storage.queries.progress_figures import ProgressFigures, read_progress_figures
 from socialcrawl.storage.stored_checks import ComplianceSummary, summarize_checks
 from socialcrawl.storage.versions import read_latest_settings
+from socialcrawl.system.locks import is_alive
 from socialcrawl.text.wording import format_span
 
 IDLE, LOST, OUTDATED = "idle", "lost", "outdated"  # states that no daemon writes
@@ -40,7 +42,10 @@ class KnownCampaign(NamedTuple):
 
 
 class DatabaseStatus(NamedTuple):
-    """What a database says: its campaigns, the daemons that watch it, and how far campaigns are, if that is read."""
+    """What a database says: its campaigns, the daemons that watch it, and how far campaigns are, if that is read.
+
+    A daemon of this machine whose process is gone is none.
+    """
 
     rows: list[KnownCampaign]
     daemons: list[LiveDaemon]
@@ -114,7 +119,8 @@ def read_status(where: DatabaseAddress, names: Mapping[str, Files], reading: Sta
                 checks = summarize_checks(connection)
             rows = [row._replace(checks=checks) for row in rows]
             figures = read_progress_figures(connection) if reading.figures else None
-            return DatabaseStatus(rows, daemons.find_live_daemons(connection, reading.now), figures)
+            live = [one for one in daemons.find_live_daemons(connection, reading.now) if not is_gone(one.host, one.pid)]
+            return DatabaseStatus(rows, live, figures)
     except SocialcrawlError as error:
         state = OUTDATED if isinstance(error, OutdatedError) else BROKEN
         faulty = [CampaignLease(name, None, state=state, why=str(error)) for name in names or [UNKNOWN]]
@@ -151,7 +157,8 @@ def _make_unbegun(name: str) -> CampaignLease:
 
 def _find_state(connection: Opened, one: CampaignLease, now: float) -> CampaignLease:
     """Return how a campaign stands now, as a person needs it: what a daemon wrote that is gone is not what it does."""
-    if one.is_alive(now):
+    gone = is_gone(one.host, one.pid)
+    if one.is_alive(now) and not gone:
         return one if one.until is None or one.until > now else replace(one, until=None)
     if (holder := find_holder(connection, one.campaign)) is not None and holder.pid != one.pid:
         why = f"process {holder.pid} on {holder.host} works on it"
@@ -159,10 +166,16 @@ def _find_state(connection: Opened, one: CampaignLease, now: float) -> CampaignL
         return replace(held, daemon=None, host=holder.host, pid=holder.pid)
     one = replace(one, until=None)
     if one.paused is not None:
-        return replace(one, state=PAUSED, why=describe_pause(one))
+        return replace(one, state=STOPPED if one.stopped else PAUSED, why=describe_pause(one))
     if one.daemon is None:
         return replace(one, state=IDLE, why=one.why or "no daemon has run it")
     if one.released is None:
         heard = format_span(now - (one.beat or now))
-        return replace(one, state=LOST, why=f"no sign of its daemon for {heard}; it was {one.state}: {one.why}")
+        sign = f"process {one.pid} on {one.host}, its daemon, is gone" if gone else f"no sign of its daemon for {heard}"
+        return replace(one, state=LOST, why=f"{sign}; it was {one.state}: {one.why}")
     return one
+
+
+def is_gone(host: str | None, pid: int | None) -> bool:
+    """Return whether a process was on this machine and is no more: a daemon that was killed has said nothing."""
+    return host == socket.gethostname() and pid is not None and not is_alive(pid)

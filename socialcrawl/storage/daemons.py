@@ -17,6 +17,7 @@ from socialcrawl.storage.database.trouble import convert_errors
 from socialcrawl.storage.schema.tables import campaign, daemon, lease
 
 PAUSER = re.compile(r"(.+) \(process ([0-9]+) on (.+)\)")
+STOPPED_BY = "stop"  # in column `paused_by`: it was stopped rather than paused; earlier versions take it for a pause
 EXPIRY = 30.0  # seconds after which a daemon that was not heard of counts as gone
 
 
@@ -61,7 +62,8 @@ class CampaignLease:
 
     `daemon`, `host` and `pid` are None, and `state` "" where no daemon ever ran it; `paused` is when somebody paused
     it, `paused_by` the command that did so until it is done (None: a person), `beat` when its holder was last heard of,
-    `released` when it let go, `file` the campaign file of its daemon. Instants are Unix seconds.
+    `released` when it let go, `file` the campaign file of its daemon. `stopped`: it was stopped rather than paused.
+    Instants are Unix seconds.
     """
 
     campaign: str
@@ -78,6 +80,7 @@ class CampaignLease:
     since: float | None = None
     file: str | None = None
     paused_by: Pauser | None = None
+    stopped: bool = False
 
     def is_alive(self, now: float) -> bool:
         """Return whether a daemon has it: it has not let go, and was heard of a short while ago."""
@@ -145,6 +148,23 @@ def pause_campaigns(connection: Connection, names: Sequence[str], now: float, by
     return _set_paused(connection, names, which, format_time(now), None if by is None else str(by))
 
 
+def stop_campaigns(connection: Connection, names: Sequence[str], now: float) -> list[str]:
+    """Stop campaigns: whoever runs one lets go of it, and no daemon runs it until `resume_campaigns`.
+
+    Unlike a pause, this also ends a run that is no daemon's.
+
+    Args:
+        connection: the database.
+        names: the campaigns.
+        now: Unix seconds.
+
+    Returns:
+        Those of them that were not paused by a command: that one goes on when the command is done.
+    """
+    free = campaign.c.paused_by.is_(None) | (campaign.c.paused_by == STOPPED_BY)
+    return _set_paused(connection, names, free, format_time(now), STOPPED_BY)
+
+
 def resume_campaigns(connection: Connection, names: Sequence[str], by: Pauser | None = None) -> list[str]:
     """Resume campaigns; return those that were paused: `by` a command, or by anybody."""
     which = campaign.c.paused_at.is_not(None) if by is None else campaign.c.paused_by == str(by)
@@ -182,7 +202,8 @@ def read_leases(connection: Connection) -> list[CampaignLease]:
         )
         who = row.daemon, row.host, row.pid, row.state or "", row.why or ""
         by = None if row.paused_by is None else parse_pauser(row.paused_by)
-        found.append(CampaignLease(row.name, paused, *who, until, moved, beat, released, since, row.file, by))
+        stopped = row.paused_by == STOPPED_BY
+        found.append(CampaignLease(row.name, paused, *who, until, moved, beat, released, since, row.file, by, stopped))
     return found
 
 

@@ -73,7 +73,6 @@ Live = Annotated[
     ),
 ]
 Replay = Annotated[str, typer.Option(help="Bluesky: how much of the file Jetstream can replay, such as 30d.")]
-WithStdin = Annotated[bool, typer.Option("--with-stdin", hidden=True)]
 
 
 def mock(
