@@ -11,8 +11,8 @@ __version__ = "0.1.0"
 __all__ = [
     "Campaign", "CampaignEnding", "CampaignFile", "CampaignPage", "CampaignStatus", "ConflictError", "CostError",
     "Dataset", "Estimator", "Graph", "MatchPreview", "Network", "PluginError", "PostsFileError", "Project",
-    "RunProgress", "SettingsError", "SimulationResult", "SocialcrawlError", "SourceError", "StoreError", "Table", "TableColumn",
-    "TextReport", "describe_settings", "open", "open_project",
+    "RunProgress", "SettingsError", "SimulationResult", "SocialcrawlError", "SourceError", "StoreError", "Table",
+    "TableColumn", "TextReport", "describe_settings", "open", "open_project",
     "simulate",
 ]  # fmt: skip
 

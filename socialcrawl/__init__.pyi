@@ -31,7 +31,7 @@ __version__: str
 __all__ = [
     "Campaign", "CampaignEnding", "CampaignFile", "CampaignPage", "CampaignStatus", "ConflictError", "CostError",
     "Dataset", "Estimator", "Graph", "MatchPreview", "Network", "PluginError", "PostsFileError", "Project",
-    "RunProgress", "SettingsError", "SimulationResult", "SocialcrawlError", "SourceError", "StoreError", "Table", "TableColumn",
-    "TextReport", "describe_settings", "open", "open_project",
+    "RunProgress", "SettingsError", "SimulationResult", "SocialcrawlError", "SourceError", "StoreError", "Table",
+    "TableColumn", "TextReport", "describe_settings", "open", "open_project",
     "simulate",
 ]  # fmt: skip

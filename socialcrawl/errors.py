@@ -73,14 +73,12 @@ class CostError(SettingsError):
         excess: what it may cost and the limit, as a clause.
 
     Example:
-        >>> file = sc.CampaignFile.load("edited.toml")
-        >>> file.update({"crawl": {"steps": 100_000}, "budget": {"confirm_above": 1}})
-        >>> file.save()
+        >>> campaign = sc.Campaign(name="dear", topic={"keywords": ["telescope"]}, budget={"max_money": 500})
         >>> try:
-        ...     sc.Campaign.load("edited.toml").run()
+        ...     campaign.run()
         ... except sc.CostError as error:
-        ...     print(error.excess.split("$")[0])
-        This run may cost up to
+        ...     print(error.excess[:31])
+        This run may cost up to $500.00
     """
 
     def __init__(self, message: str, excess: str) -> None:

@@ -19,13 +19,13 @@ from socialcrawl.campaign.credentials import open_access
 from socialcrawl.campaign.plan import Plan
 from socialcrawl.campaign.settings import read
 from socialcrawl.daemon.campaign_check import check_campaign
-from socialcrawl.daemon.campaign_state import ELSEWHERE, describe_pause
-from socialcrawl.daemon.campaign_status import is_gone, open_upgraded
+from socialcrawl.daemon.campaign_state import ELSEWHERE, PAUSED, STOPPED, describe_pause
+from socialcrawl.daemon.campaign_status import open_upgraded
 from socialcrawl.daemon.log_file import open_log
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.errors import CostError, HeldError, SettingsError, StoreError
 from socialcrawl.storage import daemons
-from socialcrawl.storage.daemons import CampaignLease
+from socialcrawl.storage.daemons import CampaignLease, is_gone
 from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.health import is_missing
 from socialcrawl.storage.database.lease import Holder, find_holder
@@ -125,7 +125,7 @@ def _find_file(place: CampaignPlace) -> Path:
     if place.file is None or not Path(place.file).is_file():
         named = "" if place.file is None else f" (it was {place.file})"
         raise SettingsError(
-            f"The campaign {place.name!r} has no campaign file here{named}: open the pages on the folder that has it."
+            f"The campaign {place.name!r} has no campaign file here{named}: open the folder that has it."
         )
     return Path(place.file).resolve()
 
@@ -149,12 +149,27 @@ def _make_free(place: CampaignPlace) -> bool:
     if one.paused is not None:
         with open_upgraded(place.where) as connection:
             daemons.resume_campaigns(connection, [place.name])
+        if watching:
+            return _await_daemon(place)
     elif watching:
         raise HeldError(
             f"A daemon (process {one.pid} on {one.host}) looks after the campaign {place.name!r}: it is {one.state}, "
             f"{one.why}."
         )
     return watching
+
+
+def _await_daemon(place: CampaignPlace) -> bool:
+    """Return whether the daemon of a campaign that was resumed goes on with it: not if it was just leaving."""
+    ends = time.monotonic() + LETTING_GO
+    while time.monotonic() < ends:
+        one, holder, watching = _read(place)
+        if not watching or one is None:
+            return False
+        if holder is not None or one.state not in (PAUSED, STOPPED):
+            return True
+        time.sleep(LOOK)
+    return True
 
 
 def _read(place: CampaignPlace) -> tuple[CampaignLease | None, Holder | None, bool]:
@@ -165,9 +180,7 @@ def _read(place: CampaignPlace) -> tuple[CampaignLease | None, Holder | None, bo
         holder = find_holder(connection, place.name)
         if one is not None and one.is_alive(now) and not is_gone(one.host, one.pid):
             holder = Holder(one.pid or 0, one.host or "")
-        live = [
-            daemon.id for daemon in daemons.find_live_daemons(connection, now) if not is_gone(daemon.host, daemon.pid)
-        ]
+        live = [daemon.id for daemon in daemons.find_live_daemons(connection, now)]
         return one, holder, one is not None and one.daemon in live
 
 

@@ -223,7 +223,7 @@ class Project:
             ...     sc.open_project("example.db").start("sky")
             ... except sc.SettingsError as error:
             ...     print(error)
-            The campaign 'sky' has no campaign file here: open the pages on the folder that has it.
+            The campaign 'sky' has no campaign file here: open the folder that has it.
         """
         start_campaign(self._find_place(campaign), accept_cost=accept_cost)
         self._readings.forget(self._find(campaign)[1])

@@ -3,7 +3,6 @@
 What a daemon wrote that is gone is not what a campaign does: the states here are true now.
 """
 
-import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from socialcrawl.daemon.campaign_state import BROKEN, PAUSED, RUNNING, STOPPED, 
 from socialcrawl.daemon.duplicate_campaigns import choose_file, describe_left_out
 from socialcrawl.errors import OutdatedError, SocialcrawlError, StoreError
 from socialcrawl.storage import daemons
-from socialcrawl.storage.daemons import CampaignLease, LiveDaemon
+from socialcrawl.storage.daemons import CampaignLease, LiveDaemon, is_gone
 from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import HURRY, Opened, open_database, read_unlocked
 from socialcrawl.storage.database.health import EMPTY, OLDER, check_ours, is_missing, open_existing, read_schema_state
@@ -23,7 +22,6 @@ from socialcrawl.storage.database.lease import find_holder
 from socialcrawl.storage.queries.progress_figures import ProgressFigures, read_progress_figures
 from socialcrawl.storage.stored_checks import ComplianceSummary, summarize_checks
 from socialcrawl.storage.versions import read_latest_settings
-from socialcrawl.system.locks import is_alive
 from socialcrawl.text.wording import format_span
 
 IDLE, LOST, OUTDATED = "idle", "lost", "outdated"  # states that no daemon writes
@@ -42,10 +40,7 @@ class KnownCampaign(NamedTuple):
 
 
 class DatabaseStatus(NamedTuple):
-    """What a database says: its campaigns, the daemons that watch it, and how far campaigns are, if that is read.
-
-    A daemon of this machine whose process is gone is none.
-    """
+    """What a database says: its campaigns, the daemons that watch it, and how far campaigns are, if that is read."""
 
     rows: list[KnownCampaign]
     daemons: list[LiveDaemon]
@@ -119,8 +114,7 @@ def read_status(where: DatabaseAddress, names: Mapping[str, Files], reading: Sta
                 checks = summarize_checks(connection)
             rows = [row._replace(checks=checks) for row in rows]
             figures = read_progress_figures(connection) if reading.figures else None
-            live = [one for one in daemons.find_live_daemons(connection, reading.now) if not is_gone(one.host, one.pid)]
-            return DatabaseStatus(rows, live, figures)
+            return DatabaseStatus(rows, daemons.find_live_daemons(connection, reading.now), figures)
     except SocialcrawlError as error:
         state = OUTDATED if isinstance(error, OutdatedError) else BROKEN
         faulty = [CampaignLease(name, None, state=state, why=str(error)) for name in names or [UNKNOWN]]
@@ -174,8 +168,3 @@ def _find_state(connection: Opened, one: CampaignLease, now: float) -> CampaignL
         sign = f"process {one.pid} on {one.host}, its daemon, is gone" if gone else f"no sign of its daemon for {heard}"
         return replace(one, state=LOST, why=f"{sign}; it was {one.state}: {one.why}")
     return one
-
-
-def is_gone(host: str | None, pid: int | None) -> bool:
-    """Return whether a process was on this machine and is no more: a daemon that was killed has said nothing."""
-    return host == socket.gethostname() and pid is not None and not is_alive(pid)

@@ -5,6 +5,7 @@ goes, for other terminals and daemons. Whose holder was not heard of for EXPIRY 
 """
 
 import re
+import socket
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from socialcrawl.engine.model import format_time, parse_time
 from socialcrawl.storage.database.connection import read_unlocked
 from socialcrawl.storage.database.trouble import convert_errors
 from socialcrawl.storage.schema.tables import campaign, daemon, lease
+from socialcrawl.system.locks import is_alive
 
 PAUSER = re.compile(r"(.+) \(process ([0-9]+) on (.+)\)")
 STOPPED_BY = "stop"  # in column `paused_by`: it was stopped rather than paused; earlier versions take it for a pause
@@ -210,7 +212,13 @@ def read_leases(connection: Connection) -> list[CampaignLease]:
 def _find_live(connection: Connection, now: float) -> list[LiveDaemon]:
     recent = daemon.c.ended_at.is_(None) & (daemon.c.beat_at >= format_time(now - EXPIRY))
     rows = connection.execute(select(daemon).where(recent).order_by(daemon.c.began_at, daemon.c.id)).all()
-    return [LiveDaemon(row.id, row.host, row.pid, parse_time(row.beat_at), row.stop_at is not None) for row in rows]
+    found = [LiveDaemon(row.id, row.host, row.pid, parse_time(row.beat_at), row.stop_at is not None) for row in rows]
+    return [one for one in found if not is_gone(one.host, one.pid)]
+
+
+def is_gone(host: str | None, pid: int | None) -> bool:
+    """Return whether a process was on this machine and is no more: a daemon that was killed has said nothing."""
+    return host == socket.gethostname() and pid is not None and not is_alive(pid)
 
 
 def _is_ours(row: Any, one: CampaignHeartbeat, name: str, others: Collection[str]) -> bool:

@@ -19,6 +19,8 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 from socialcrawl import Project, SettingsError, SocialcrawlError, __version__
 from socialcrawl.system.host_names import AllowedHosts, App, HostGuard
 from socialcrawl.web.campaign_reports import CampaignReports
+from socialcrawl.web.control_api import control_api
+from socialcrawl.web.control_pages import control_pages
 from socialcrawl.web.guards import API, PROBLEM_TYPE, AccessGuard, BodyGuard, SecureHeaders, make_problem
 from socialcrawl.web.http_api import api
 from socialcrawl.web.live_status import INTERVAL, LiveStatus
@@ -29,7 +31,7 @@ from socialcrawl.web.security import Access
 
 SCRIPT = "package_data/plotly.min.js"  # in the package plotly
 STYLE_ID = re.compile(r'getElementById\("([0-9a-f]{64})"\)')
-DESCRIPTION = """Campaigns of socialcrawl: how they stand, what they found, and pausing them.
+DESCRIPTION = """Campaigns of socialcrawl: how they stand, what they found; starting, pausing, stopping and changing them.
 
 Reading needs no token on the machine itself, unless the server was started with `--allow-remote`. Changes need the
 token that `socialcrawl ui` shows when it starts: `Authorization: Bearer TOKEN`."""
@@ -97,6 +99,8 @@ def make_app(project: Project, settings: WebSettings) -> App:
     app.state.reports, app.state.templates = CampaignReports(project, settings.now), make_templates()
     app.state.templates.globals["style_ids"] = find_style_ids(app.state.plotly)
     app.include_router(api)
+    app.include_router(control_api)
+    app.include_router(control_pages)
     app.include_router(pages)
     app.mount("/static", _StaticFiles(directory=FOLDER / "static"))
     app.add_exception_handler(AnyHTTPException, _answer_http_error)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from socialcrawl.cli.choices import offer
+from socialcrawl.cli.options import WithStdin
 
 Posts = Annotated[
     Path | None,
