@@ -93,6 +93,8 @@ def add_accounts(file: CampaignFile, what: str, names: Sequence[str]) -> bool:
         ConflictError: somebody else has changed the file.
     """
     section, key = LISTS[what]
+    if not names:
+        raise SettingsError("Name at least one account.")
     before = file.text
     for name in names:
         file.add(section, key, name.removeprefix("@"))

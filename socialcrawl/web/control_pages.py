@@ -104,9 +104,7 @@ def fill_forms(status: CampaignStatus, given: Mapping[str, str]) -> dict[str, An
 def _add(request: Request, status: CampaignStatus, project: Project, form: Mapping[str, str], what: str) -> Response:
     names = [name.strip(",") for name in form.get("accounts", "").split()]
     try:
-        if not (names := [name for name in names if name]):
-            raise SettingsError("Name at least one account.")
-        changed = add_accounts(open_file(status, form.get("digest")), what, names)
+        changed = add_accounts(open_file(status, form.get("digest")), what, [name for name in names if name])
     except SettingsError as error:
         return _show_forms(request, status, wrong={what: str(error)}, given={what: form.get("accounts", "")})
     return _end_change(request, status, project, form, what if changed else "none")

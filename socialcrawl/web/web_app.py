@@ -31,7 +31,7 @@ from socialcrawl.web.security import Access
 
 SCRIPT = "package_data/plotly.min.js"  # in the package plotly
 STYLE_ID = re.compile(r'getElementById\("([0-9a-f]{64})"\)')
-DESCRIPTION = """Campaigns of socialcrawl: how they stand, what they found; starting, pausing, stopping and changing them.
+DESCRIPTION = """Campaigns of socialcrawl: how they stand, what they found; and starting, stopping and changing them.
 
 Reading needs no token on the machine itself, unless the server was started with `--allow-remote`. Changes need the
 token that `socialcrawl ui` shows when it starts: `Authorization: Bearer TOKEN`."""

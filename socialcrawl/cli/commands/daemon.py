@@ -17,7 +17,7 @@ from apscheduler.executors.pool import ThreadPoolExecutor
 
 from socialcrawl.campaign.build import ProcessContext
 from socialcrawl.campaign.settings import Settings
-from socialcrawl.cli.commands.daemon_pages import serve_beside
+from socialcrawl.cli.commands.child_pages import serve_beside
 from socialcrawl.cli.commands.ui import PORT, WebOptions
 from socialcrawl.daemon.campaign_state import (
     BROKEN,
