@@ -272,7 +272,7 @@ def test_the_api_answers_as_it_describes_itself(own):
         spec = client.get("/api/v1/openapi.json").json()
         key = client.get("/api/v1/campaigns").json()["campaigns"][0]["key"]
         operations = list_operations(spec)
-        assert len(operations) == 9
+        assert len(operations) >= 9
         for method, path, operation in operations:
             for headers, name, account in (
                 (BEARER, key, "a"),
