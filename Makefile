@@ -28,7 +28,7 @@ help:
 	@echo "make notebooks    run the notebooks and write their outputs anew; ONLY=name for one"
 	@echo "make release    check that this can be released, and build it in dist/"
 	@echo "make reference    write the reference pages that are made from the program"
-	@echo "make pictures    draw the picture of the README from real crawls of the mock: two minutes"
+	@echo "make pictures    draw the pictures of the README from real crawls of the mock: four minutes"
 	@echo "make docs    build the documentation as a site: open site/index.html"
 	@echo "make lock    renew the lock files (needs uv)"
 
@@ -92,6 +92,7 @@ reference: $(VENV)/.dev
 
 pictures: $(VENV)/.dev
 	PYTHONPATH=. $(BIN)/python tests/support/doc_pictures.py
+	PYTHONPATH=. $(BIN)/python tests/support/ui_pictures.py --live docs/figures/ui-live.png
 
 docs: $(VENV)/.dev
 	$(BIN)/python tests/support/docs_site.py

@@ -16,6 +16,7 @@ __all__ = [
     "CampaignPage",
     "CampaignStatus",
     "ConflictError",
+    "CostError",
     "Dataset",
     "Estimator",
     "Graph",
@@ -66,7 +67,7 @@ _HOMES = {
     "NetworkMap": ("api.network", "NetworkMap"),
     "open_project": ("api.project", "open_project"),
     "Project": ("api.project", "Project"),
-    "CampaignStatus": ("api.project", "CampaignStatus"),
+    "CampaignStatus": ("api.project_status", "CampaignStatus"),
     "LabelFile": ("api.label_file", "LabelFile"),
     "describe_model": ("api.model_training", "describe_model"),
     "list_models": ("api.model_training", "list_models"),
@@ -76,8 +77,8 @@ _HOMES = {
     **{
         name: ("errors", name)
         for name in (
-            "ConflictError", "PluginError", "PostsFileError", "SettingsError", "SocialcrawlError", "SourceError",
-            "StoreError",
+            "ConflictError", "CostError", "PluginError", "PostsFileError", "SettingsError", "SocialcrawlError",
+            "SourceError", "StoreError",
         )
     },
 }  # fmt: skip

@@ -19,13 +19,14 @@ from socialcrawl.api.model_training import train_model as train_model
 from socialcrawl.api.network import Network as Network
 from socialcrawl.api.network import NetworkMap as NetworkMap
 from socialcrawl.api.opening import open_dataset as open  # noqa: A004
-from socialcrawl.api.project import CampaignStatus as CampaignStatus
 from socialcrawl.api.project import Project as Project
 from socialcrawl.api.project import open_project as open_project
+from socialcrawl.api.project_status import CampaignStatus as CampaignStatus
 from socialcrawl.api.text_report import CampaignPage as CampaignPage
 from socialcrawl.api.text_report import TextReport as TextReport
 from socialcrawl.crawls.collect.estimators.base import Estimator as Estimator
 from socialcrawl.errors import ConflictError as ConflictError
+from socialcrawl.errors import CostError as CostError
 from socialcrawl.errors import PluginError as PluginError
 from socialcrawl.errors import PostsFileError as PostsFileError
 from socialcrawl.errors import SettingsError as SettingsError
@@ -42,6 +43,7 @@ __all__ = [
     "CampaignPage",
     "CampaignStatus",
     "ConflictError",
+    "CostError",
     "Dataset",
     "Estimator",
     "Graph",

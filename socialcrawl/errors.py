@@ -3,6 +3,7 @@
     SocialcrawlError
       - SettingsError     a campaign file, option or environment variable is not usable
           - ConflictError a campaign file was changed by somebody else since it was read
+          - CostError     a run may cost more than was agreed to
       - PostsFileError    a file of posts cannot be read
       - StoreError        the database cannot be used (newer schema, full disk, locked)
           - HeldError     another process runs the campaign or uses the token
@@ -81,6 +82,26 @@ class ConflictError(SettingsError):
     def __init__(self, message: str, difference: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.difference = difference
+
+
+class CostError(SettingsError):
+    """A run may cost more than `confirm_above` under [budget], and nobody has agreed; nothing was sent.
+
+    Attributes:
+        excess: what it may cost and the limit, as a clause.
+
+    Example:
+        >>> campaign = sc.Campaign(name="dear", topic={"keywords": ["telescope"]}, budget={"max_money": 500})
+        >>> try:
+        ...     campaign.run()
+        ... except sc.CostError as error:
+        ...     print(error.excess[:31])
+        This run may cost up to $500.00
+    """
+
+    def __init__(self, message: str, excess: str) -> None:
+        super().__init__(message)
+        self.excess = excess
 
 
 class PostsFileError(SocialcrawlError):

@@ -13,21 +13,22 @@ from pathlib import Path
 from typing import Any, Self
 
 from socialcrawl.api.argument_checks import FUNCTION, PATH, SWITCH, TEXT, check_arguments, make_whole_rule
+from socialcrawl.api.campaign_control import check_cost
 from socialcrawl.api.dataset import Dataset
 from socialcrawl.api.foreground_run import Ending, run_to_end
 from socialcrawl.api.opening import open_dataset
 from socialcrawl.api.text_report import TextReport
 from socialcrawl.campaign import settings as campaign_settings
 from socialcrawl.campaign.build import OpenCampaign
-from socialcrawl.campaign.cost_outlook import describe_excess_cost, make_campaign_quote, read_curve, read_progress
+from socialcrawl.campaign.cost_outlook import make_campaign_quote, read_curve
 from socialcrawl.campaign.credentials import list_variables
-from socialcrawl.campaign.plan import Plan, make_plan
+from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.run_preview import preview_run
 from socialcrawl.campaign.settings import check_settings
 from socialcrawl.campaign.settings_errors import FROM_PYTHON
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, Grant, Outcome, Reply, Wait, format_time
 from socialcrawl.engine.protocols import Batch
-from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.errors import StoreError
 from socialcrawl.render import quote as quote_page
 from socialcrawl.render import run_effects
 from socialcrawl.render.campaign_report import collect_values, show
@@ -310,7 +311,8 @@ class Campaign:
             change: apply a changed topic, seeds or estimator to a campaign that has begun.
 
         Raises:
-            SettingsError: a token is missing, a live host has no budget, or it may cost more than `confirm_above`.
+            SettingsError: a token is missing, or a live host has no budget.
+            CostError: it may cost more than `confirm_above` under budget.
             StoreError: the database cannot be used, or another process runs this campaign.
 
         Example:
@@ -325,7 +327,7 @@ class Campaign:
         for doubt in plan.doubts:
             warnings.warn(doubt, stacklevel=2)
         if not accept_cost:
-            _check_cost(plan)
+            check_cost(plan)
         if on_progress is not None:
             view: CampaignView = _ProgressView(on_progress)
         else:
@@ -339,20 +341,6 @@ def make_campaign(settings: campaign_settings.Settings) -> Campaign:
     made = Campaign.__new__(Campaign)
     made._settings = settings  # noqa: SLF001 (of an object of this module)
     return made
-
-
-def _check_cost(plan: Plan) -> None:
-    """Refuse a run that may cost more than `confirm_above`.
-
-    Raises:
-        SettingsError: it may.
-    """
-    excess = describe_excess_cost(plan, read_progress(plan))
-    if excess is not None:
-        what, above = excess
-        raise SettingsError(
-            f"{what}, which is more than {above}. Look at quote() first, then pass accept_cost=True. Nothing was sent."
-        )
 
 
 class _ProgressView(CampaignView):

@@ -4,17 +4,24 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import FrameType
+
+from sqlalchemy import Connection
 
 from socialcrawl.campaign.build import OpenCampaign, build
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.engine.loop import GRACE, run
-from socialcrawl.engine.model import Stop, Wait
+from socialcrawl.engine.model import Stop, StopKind, Wait
+from socialcrawl.errors import SocialcrawlError
 from socialcrawl.render.campaign_report import CampaignReport, read_report
 from socialcrawl.render.live_screen import CampaignView
+from socialcrawl.storage import daemons
+from socialcrawl.storage.database.health import open_existing
 
+LOOK = 2.0  # seconds between two looks whether somebody stops it
+STOPPED = "stopped through the database, as from its page; everything is saved, run again to go on"
 STOPPING = f"stopping: waiting up to {GRACE:.0f} s for what is in flight; once more to stop at once\n".encode()
 
 
@@ -39,7 +46,7 @@ def run_to_end(
     silent: bool = True,
     change: bool = False,
 ) -> Ending:
-    """Run a campaign until it is done or stopped.
+    """Run a campaign until it is done or stopped, also by somebody else through its database: see `stop_campaigns`.
 
     In the main thread, Ctrl-C or SIGTERM stops it: it waits up to GRACE seconds for requests in flight, and what they
     bring is stored. A second one raises KeyboardInterrupt at once.
@@ -58,17 +65,50 @@ def run_to_end(
     campaign = build(settings, view, change=change)
     announce(campaign)
     try:
-        with _handle_signals(campaign, silent=silent):
+        with _handle_signals(campaign, silent=silent), _obey_stops(campaign) as stopped:
             view.begin(campaign)
             try:
                 reason = run(campaign.parts, size=campaign.together)
                 campaign.keep(reason)
             finally:
                 view.end()
+        if stopped.is_set() and isinstance(reason, Stop) and reason.kind == StopKind.INTERRUPTED:
+            reason = Stop(StopKind.INTERRUPTED, STOPPED)
         report = read_report(campaign.store.connection, settings.name, billed=campaign.plan.billed)
     finally:
         campaign.close()
     return Ending(reason, report)
+
+
+@contextmanager
+def _obey_stops(campaign: OpenCampaign) -> Iterator[threading.Event]:
+    """Interrupt the run when somebody stops its campaign through the database; yield what is set then.
+
+    A stop from before the run counts no more: whoever runs it wants it to go on. The database is read in a thread.
+    """
+    name, before = campaign.settings.name, _read_stop(campaign.store.connection, campaign.settings.name)
+    stopped, ended = threading.Event(), threading.Event()
+
+    def look() -> None:
+        while not ended.wait(LOOK):
+            with suppress(SocialcrawlError), open_existing(campaign.settings.database) as connection:
+                if (now := _read_stop(connection, name)) is not None and now != before:
+                    stopped.set()
+                    campaign.clock.interrupt()
+                    return
+
+    thread = threading.Thread(target=look, name="stops", daemon=True)
+    thread.start()
+    try:
+        yield stopped
+    finally:
+        ended.set()
+        thread.join(LOOK)
+
+
+def _read_stop(connection: Connection, name: str) -> float | None:
+    """Return when a campaign was stopped; None: it is not."""
+    return next((one.paused for one in daemons.read_leases(connection) if one.campaign == name and one.stopped), None)
 
 
 @contextmanager

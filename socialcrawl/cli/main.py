@@ -283,6 +283,7 @@ def demo(
     missing: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of accounts that no longer exist.")] = 0.0,
     vocabulary: Annotated[str, typer.Option(help="Names in X's paths.", **offer("tweet|post"))] = "tweet",
     database: DemoDatabase = None,
+    ui: Annotated[bool, typer.Option("--ui", help="Show it live in a browser, slowed down; until Ctrl-C.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Try a crawl or capture offline.

@@ -42,4 +42,6 @@ Pause = Annotated[
     bool,
     typer.Option("--pause", help="Pause campaigns that a daemon runs in this database; resume them at the end."),
 ]
+WithStdin = Annotated[bool, typer.Option("--with-stdin", hidden=True)]
+"""Of commands that run as a child: they end when stdin does."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]

@@ -18,6 +18,7 @@ from socialcrawl.daemon.campaign_state import (
     DONE,
     DOWN,
     ELSEWHERE,
+    GONE,
     LEFT,
     PAUSED,
     RUNNING,
@@ -190,12 +191,16 @@ class CampaignRunner:
                 self._interrupt()
 
     def obey(self, wish: CampaignLease | None) -> bool:
-        """Pause, or go on, as its database says; return whether that is a change."""
+        """Pause, stop or go on, as its database says; return whether that is a change."""
         why = describe_pause(wish) if wish is not None and wish.paused is not None else None
-        if why is None and self.blocking_state == PAUSED:
+        state = STOPPED if wish is not None and wish.stopped else PAUSED
+        obeys = (
+            self._barred is not None and self._barred[0] in (PAUSED, STOPPED) and self._barred[1] not in (LEFT, GONE)
+        )
+        if why is None and obeys:
             self.unbar()
-        elif why is not None and (self._barred is None or (self.blocking_state == PAUSED and self._barred[1] != why)):
-            self.bar(PAUSED, why)
+        elif why is not None and (self._barred is None or (obeys and self._barred != (state, why))):
+            self.bar(state, why)
         else:
             return False
         return True

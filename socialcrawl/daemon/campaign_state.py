@@ -40,9 +40,11 @@ PASSING = "paused until `socialcrawl "
 
 
 def describe_pause(held: CampaignLease) -> str:
-    """Return why a campaign is paused, as its database says."""
+    """Return why a campaign is paused or stopped, as its database says."""
     if held.paused_by is None:
         at = "" if held.paused is None else f" at {format_time(held.paused)[:19].replace('T', ' ')} UTC"
+        if held.stopped:
+            return f"stopped by a person{at}: start it from its page, or with `socialcrawl run` or `socialcrawl resume`"
         return f"paused with `socialcrawl pause`{at}: `socialcrawl resume` continues it"
     by = held.paused_by
     return f"{PASSING}{by.command}` is done (process {by.pid} on {by.host})"

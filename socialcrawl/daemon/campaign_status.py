@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from socialcrawl.campaign.policies import find_window_rule
 from socialcrawl.campaign.settings import Settings
-from socialcrawl.daemon.campaign_state import BROKEN, PAUSED, RUNNING, describe_pause
+from socialcrawl.daemon.campaign_state import BROKEN, PAUSED, RUNNING, STOPPED, describe_pause
 from socialcrawl.daemon.duplicate_campaigns import choose_file, describe_left_out
 from socialcrawl.errors import OutdatedError, SocialcrawlError, StoreError
 from socialcrawl.storage import daemons
-from socialcrawl.storage.daemons import CampaignLease, LiveDaemon
+from socialcrawl.storage.daemons import CampaignLease, LiveDaemon, is_gone
 from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import HURRY, Opened, open_database, read_unlocked
 from socialcrawl.storage.database.health import EMPTY, OLDER, check_ours, is_missing, open_existing, read_schema_state
@@ -152,7 +152,8 @@ def _make_unbegun(name: str) -> CampaignLease:
 
 def _find_state(connection: Opened, one: CampaignLease, now: float) -> CampaignLease:
     """Return how a campaign stands now, as a person needs it: what a daemon wrote that is gone is not what it does."""
-    if one.is_alive(now):
+    gone = is_gone(one.host, one.pid)
+    if one.is_alive(now) and not gone:
         return one if one.until is None or one.until > now else replace(one, until=None)
     if (holder := find_holder(connection, one.campaign)) is not None and holder.pid != one.pid:
         why = f"process {holder.pid} on {holder.host} works on it"
@@ -160,10 +161,11 @@ def _find_state(connection: Opened, one: CampaignLease, now: float) -> CampaignL
         return replace(held, daemon=None, host=holder.host, pid=holder.pid)
     one = replace(one, until=None)
     if one.paused is not None:
-        return replace(one, state=PAUSED, why=describe_pause(one))
+        return replace(one, state=STOPPED if one.stopped else PAUSED, why=describe_pause(one))
     if one.daemon is None:
         return replace(one, state=IDLE, why=one.why or "no daemon has run it")
     if one.released is None:
         heard = format_span(now - (one.beat or now))
-        return replace(one, state=LOST, why=f"no sign of its daemon for {heard}; it was {one.state}: {one.why}")
+        sign = f"process {one.pid} on {one.host}, its daemon, is gone" if gone else f"no sign of its daemon for {heard}"
+        return replace(one, state=LOST, why=f"{sign}; it was {one.state}: {one.why}")
     return one

@@ -28,6 +28,8 @@ from socialcrawl.daemon.campaign_folder import CampaignFolder, FolderChange
 from socialcrawl.daemon.campaign_runner import CampaignRunner
 from socialcrawl.daemon.campaign_state import (
     BROKEN,
+    DONE,
+    ELSEWHERE,
     GONE,
     LEFT,
     PAUSED,
@@ -80,6 +82,7 @@ class Daemon:
         look: seconds between two looks.
         stall: seconds after which a campaign that should have moved counts as stalled.
         hands: makes what does the work with one database.
+        until_done: whether to stop when nothing is left to do: see `_is_done`.
     """
 
     def __init__(
@@ -93,6 +96,7 @@ class Daemon:
         look: float = LOOK,
         stall: float = STALL,
         hands: Callable[[], Executor] = make_thread,
+        until_done: bool = False,
     ) -> None:
         self.folder, self.process, self.who = CampaignFolder(folder), process, who
         self.hands, self.every = DatabaseThreads(hands), look
@@ -102,7 +106,7 @@ class Daemon:
         self.overview = Overview(process, self.books, StateChanges(changed), stall)
         self.runners, self.faults = self.overview.runners, self.overview.faults
         self.scheduler = Scheduler(process.time, executor, self._plan_again)
-        self.stopping = False
+        self.stopping, self.until_done = False, until_done
         self._reload = False
         self._leaving: list[CampaignRunner] = []  # whose files are gone, while their last runs end
         self._namesakes = DuplicateCampaigns()
@@ -144,6 +148,20 @@ class Daemon:
         self.overview.notice_all()
         self._leaving = [runner for runner in self._leaving if runner.running or runner.open]
         self.heart = self.process.time.now()
+        if self.until_done and not self.stopping and self._is_done():
+            self._log.info("nothing is left to do")
+            self.stop()
+
+    def _is_done(self) -> bool:
+        """Return whether all campaigns are done or stopped, with no time at which they go on, or others run them."""
+        if self.overview.opening.busy or self.faults:
+            return False
+        for runner in self.runners.values():
+            state = runner.describe_state()
+            ended = state.state == ELSEWHERE or (state.state in (DONE, STOPPED) and runner.due is None)
+            if not ended or runner.running or runner in self.overview.opening:
+                return False
+        return True
 
     def _look_into_folder(self, *, again: bool) -> None:
         place, begun = self.folder.path, list[CampaignRunner]()

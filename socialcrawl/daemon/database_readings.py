@@ -5,7 +5,7 @@ heartbeats grow old. Where reading takes long, or many campaigns run, databases 
 """
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -42,6 +42,7 @@ class DatabaseReading(NamedTuple):
         mark: the state of its files before they were read; None: a server has none.
         at: when it was read, Unix seconds.
         took: how many seconds that took.
+        watching: ids of the daemons that watch it.
     """
 
     rows: Sequence[KnownCampaign]
@@ -49,6 +50,7 @@ class DatabaseReading(NamedTuple):
     mark: Mark | None
     at: float
     took: float = 0.0
+    watching: Collection[str] = ()
 
 
 class KnownDatabases(NamedTuple):
@@ -151,10 +153,11 @@ class DatabaseReadings:
         if last is not None and now - last.at < self._find_rest(last, now, unchanged=unchanged):
             return last
         began = self._clock.now()
-        rows, _, figures = read_status(where, names, StatusReading(now, open_as_it_is, all=True, figures=not unchanged))
+        looks = StatusReading(now, open_as_it_is, all=True, figures=not unchanged)
+        rows, live, figures = read_status(where, names, looks)
         if figures is None:
             figures = {} if last is None else last.figures
-        return DatabaseReading(rows, figures, mark, now, self._clock.now() - began)
+        return DatabaseReading(rows, figures, mark, now, self._clock.now() - began, {one.id for one in live})
 
     def _find_rest(self, last: DatabaseReading, now: float, *, unchanged: bool) -> float:
         """Return for how many seconds the last reading of a database is good enough.

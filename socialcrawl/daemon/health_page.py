@@ -37,18 +37,22 @@ ILL = (STALLED, BROKEN, DOWN)
 FRESH = {"Cache-Control": "no-store"}
 
 
-def parse_host_port(written: str) -> tuple[str, int]:
+def parse_host_port(written: str, usual: int = PORT) -> tuple[str, int]:
     """Parse a host and port: 127.0.0.1:9464, [::1]:9464, :9464 or 9464 (this machine), or a host alone.
+
+    Args:
+        written: what a person wrote.
+        usual: the port where there is a host alone.
 
     Raises:
         SettingsError: it is none of these.
     """
     host, colon, port = written.rpartition(":")
     if not colon or written.endswith("]") or (written.count(":") > 1 and "[" not in written):
-        host, port = ("", written) if written.isdecimal() else (written, str(PORT))
+        host, port = ("", written) if written.isdecimal() else (written, str(usual))
     host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
     if not written or not (port.isascii() and port.isdecimal() and int(port) <= 65535) or " " in host:
-        raise SettingsError(f"{written!r} is not a place to listen on: write HOST:PORT, such as 127.0.0.1:{PORT}.")
+        raise SettingsError(f"{written!r} is not a place to listen on: write HOST:PORT, such as 127.0.0.1:{usual}.")
     return host, int(port)
 
 

@@ -15,6 +15,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Mapping, MutableMapping
+from io import TextIOBase
 from types import TracebackType
 from typing import Any, TextIO, cast
 
@@ -34,7 +35,7 @@ CONTROLS = {code: ascii(chr(code))[1:-1] for code in STEERING if code != ord("\n
 Event = MutableMapping[str, Any]
 
 
-def configure(style: str, stream: TextIO) -> Callable[[], None]:
+def configure(style: str, stream: TextIO | TextIOBase) -> Callable[[], None]:
     """Return a switch: from now on all loggers write to `stream`; what is returned puts things back as they were.
 
     Args:
@@ -86,7 +87,7 @@ def _route_logs(handler: logging.Handler) -> Callable[[], None]:
 class _LineSink:
     """The sink of all lines: whole ones, one at a time, from any thread."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO | TextIOBase) -> None:
         self._stream = stream
         self._writing = threading.Lock()
 

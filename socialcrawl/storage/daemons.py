@@ -5,6 +5,7 @@ goes, for other terminals and daemons. Whose holder was not heard of for EXPIRY 
 """
 
 import re
+import socket
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +16,10 @@ from socialcrawl.engine.model import format_time, parse_time
 from socialcrawl.storage.database.connection import read_unlocked
 from socialcrawl.storage.database.trouble import convert_errors
 from socialcrawl.storage.schema.tables import campaign, daemon, lease
+from socialcrawl.system.locks import is_alive
 
 PAUSER = re.compile(r"(.+) \(process ([0-9]+) on (.+)\)")
+STOPPED_BY = "stop"  # in column `paused_by`: it was stopped rather than paused; earlier versions take it for a pause
 EXPIRY = 30.0  # seconds after which a daemon that was not heard of counts as gone
 
 
@@ -61,7 +64,8 @@ class CampaignLease:
 
     `daemon`, `host` and `pid` are None, and `state` "" where no daemon ever ran it; `paused` is when somebody paused
     it, `paused_by` the command that did so until it is done (None: a person), `beat` when its holder was last heard of,
-    `released` when it let go, `file` the campaign file of its daemon. Instants are Unix seconds.
+    `released` when it let go, `file` the campaign file of its daemon. `stopped`: it was stopped rather than paused.
+    Instants are Unix seconds.
     """
 
     campaign: str
@@ -78,6 +82,7 @@ class CampaignLease:
     since: float | None = None
     file: str | None = None
     paused_by: Pauser | None = None
+    stopped: bool = False
 
     def is_alive(self, now: float) -> bool:
         """Return whether a daemon has it: it has not let go, and was heard of a short while ago."""
@@ -145,6 +150,23 @@ def pause_campaigns(connection: Connection, names: Sequence[str], now: float, by
     return _set_paused(connection, names, which, format_time(now), None if by is None else str(by))
 
 
+def stop_campaigns(connection: Connection, names: Sequence[str], now: float) -> list[str]:
+    """Stop campaigns: whoever runs one lets go of it, and no daemon runs it until `resume_campaigns`.
+
+    Unlike a pause, this also ends a run that is no daemon's.
+
+    Args:
+        connection: the database.
+        names: the campaigns.
+        now: Unix seconds.
+
+    Returns:
+        Those of them that were not paused by a command: that one goes on when the command is done.
+    """
+    free = campaign.c.paused_by.is_(None) | (campaign.c.paused_by == STOPPED_BY)
+    return _set_paused(connection, names, free, format_time(now), STOPPED_BY)
+
+
 def resume_campaigns(connection: Connection, names: Sequence[str], by: Pauser | None = None) -> list[str]:
     """Resume campaigns; return those that were paused: `by` a command, or by anybody."""
     which = campaign.c.paused_at.is_not(None) if by is None else campaign.c.paused_by == str(by)
@@ -182,14 +204,21 @@ def read_leases(connection: Connection) -> list[CampaignLease]:
         )
         who = row.daemon, row.host, row.pid, row.state or "", row.why or ""
         by = None if row.paused_by is None else parse_pauser(row.paused_by)
-        found.append(CampaignLease(row.name, paused, *who, until, moved, beat, released, since, row.file, by))
+        stopped = row.paused_by == STOPPED_BY
+        found.append(CampaignLease(row.name, paused, *who, until, moved, beat, released, since, row.file, by, stopped))
     return found
 
 
 def _find_live(connection: Connection, now: float) -> list[LiveDaemon]:
     recent = daemon.c.ended_at.is_(None) & (daemon.c.beat_at >= format_time(now - EXPIRY))
     rows = connection.execute(select(daemon).where(recent).order_by(daemon.c.began_at, daemon.c.id)).all()
-    return [LiveDaemon(row.id, row.host, row.pid, parse_time(row.beat_at), row.stop_at is not None) for row in rows]
+    found = [LiveDaemon(row.id, row.host, row.pid, parse_time(row.beat_at), row.stop_at is not None) for row in rows]
+    return [one for one in found if not is_gone(one.host, one.pid)]
+
+
+def is_gone(host: str | None, pid: int | None) -> bool:
+    """Return whether a process was on this machine and is no more: a daemon that was killed has said nothing."""
+    return host == socket.gethostname() and pid is not None and not is_alive(pid)
 
 
 def _is_ours(row: Any, one: CampaignHeartbeat, name: str, others: Collection[str]) -> bool:

@@ -27,6 +27,7 @@ class CampaignItem(BaseModel):
     since: datetime | None
     until: datetime | None = Field(description="when it goes on by itself")
     daemon: str | None = Field(description="the process that has it")
+    watched: bool = Field(description="whether a daemon looks after it, also while it is paused, stopped or done")
     database: str
     file: str | None = Field(description="its campaign file")
     steps: int

@@ -58,6 +58,7 @@ def make_templates() -> Environment:
         "spark": draw_spark,
         "strip": lambda status: Markup(draw_window_strip(status)),  # noqa: S704  (made of numbers)
         "account_path": make_account_path,
+        "buttons": list_buttons,
         "trusted": Markup,  # of fragments that `render` made of elements, whose texts are escaped
     }
     return made
@@ -92,6 +93,17 @@ def make_web_link(address: Any) -> str | None:
     except ValueError:
         return None
     return address if parts.scheme in ("http", "https") and parts.netloc else None
+
+
+def list_buttons(status: CampaignStatus) -> list[tuple[str, str]]:
+    """Return what can be done with a campaign as it stands: what each button does, and its word."""
+    if status.watched and status.state not in ("paused", "stopped", "done"):
+        return [("pause", "Pause"), ("stop", "Stop")]
+    if status.watched and status.state == "paused":
+        return [("resume", "Resume"), ("stop", "Stop")]
+    if status.state == "running":  # by a command, which no pause concerns
+        return [("stop", "Stop")]
+    return [("start", "Start")] if status.file is not None and status.state != "done" else []
 
 
 def draw_spark(status: CampaignStatus) -> Markup:

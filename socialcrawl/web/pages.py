@@ -15,6 +15,7 @@ from fastapi.responses import FileResponse, RedirectResponse, Response, Streamin
 
 from socialcrawl import CampaignStatus, SocialcrawlError
 from socialcrawl.web.campaign_reports import ReadReport
+from socialcrawl.web.control_pages import fill_forms
 from socialcrawl.web.http_api import LONGEST, Campaigns, Live, Reports, Status, change_campaign
 from socialcrawl.web.live_status import LiveStatus
 from socialcrawl.web.page_answers import name_download, read_change, read_form, render, render_fragment
@@ -56,7 +57,18 @@ async def show_campaign(request: Request, status: Status, reports: Reports) -> R
         why = str(error)
     sections = [] if report is None else [report.sections[name] for name in SECTIONS if name in report.sections]
     later = readable and report is None and not why
-    return render(request, "campaign.html", status=status, report=report, sections=sections, why=why, later=later)
+    forms = fill_forms(status, {})
+    return render(
+        request,
+        "campaign.html",
+        status=status,
+        report=report,
+        sections=sections,
+        why=why,
+        later=later,
+        wrong={},
+        **forms,
+    )
 
 
 @pages.get("/campaigns/{key}/events")
@@ -77,6 +89,7 @@ def show_account(request: Request, status: Status, project: Campaigns, name: Nam
         found = data.explain(name, campaign=status.name)
     return render(
         request, "account.html", status=status, name=name, text=found.to_fragment(), page=found.to_dict()["page"],
+        forms=fill_forms(status, {})["forms"],
     )  # fmt: skip
 
 

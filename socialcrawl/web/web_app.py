@@ -19,6 +19,8 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 from socialcrawl import Project, SettingsError, SocialcrawlError, __version__
 from socialcrawl.system.host_names import AllowedHosts, App, HostGuard
 from socialcrawl.web.campaign_reports import PATIENCE, CampaignReports
+from socialcrawl.web.control_api import control_api
+from socialcrawl.web.control_pages import control_pages
 from socialcrawl.web.data_api import data_api
 from socialcrawl.web.data_pages import data_pages
 from socialcrawl.web.data_work import DataWork
@@ -40,11 +42,11 @@ from socialcrawl.web.security import Access
 
 SCRIPT = "package_data/plotly.min.js"  # in the package plotly
 ROUTERS = (
-    *(api, edit_api, label_api, data_api, picture_api),
-    *(edit_pages, label_pages, data_pages, picture_pages, pages),
+    *(api, control_api, edit_api, label_api, data_api, picture_api),
+    *(control_pages, edit_pages, label_pages, data_pages, picture_pages, pages),
 )
 STYLE_ID = re.compile(r'getElementById\("([0-9a-f]{64})"\)')
-DESCRIPTION = """Campaigns of socialcrawl: how they stand, what they found, and pausing them.
+DESCRIPTION = """Campaigns of socialcrawl: how they stand, what they found; and starting, stopping and changing them.
 
 Reading needs no token on the machine itself, unless the server was started with `--allow-remote`. Changes need the
 token that `socialcrawl ui` shows when it starts: `Authorization: Bearer TOKEN`."""

@@ -2,14 +2,21 @@
 
 Without a folder of campaigns, two demos and campaigns of the other kinds run first. Widths of a phone, a tablet and a
 large screen, light and dark.
+`python tests/support/ui_pictures.py --live FILE` draws the picture of the README: `socialcrawl demo --ui` half-way.
 """
 
+import os
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from commands import socialcrawl
+import httpx
+from commands import COMMAND, ENVIRONMENT, socialcrawl
 from kind_campaigns import make_refresh, make_sample, make_track
+from PIL import Image
 from web_pages import browsing, served
 
 WIDTHS = (400, 1024, 1920)
@@ -39,6 +46,7 @@ def take_pictures(out: Path, folder: Path, state: Path) -> None:
                     shots |= {"wrong": f"{own}/search?query=-moon&author=nobody"}
                     shots |= {f"sql-{name}": f"{own}/sql?question={name}" for name in QUESTIONS}
                     shots |= {"sql-wrong": f"{own}/sql?query=select+nothing+from+post"}
+                    shots |= {f"control{place}": f"{link}/control" for place, link in enumerate(links[:6])}
                     page.goto(shots["accounts"])
                     first = page.locator(".account a").first
                     if first.count():
@@ -64,7 +72,44 @@ def find_first(page) -> None:
     page.wait_for_timeout(400)
 
 
+LIVE = 250  # steps of 600 after which the picture is taken
+COLOURS = 128  # of the picture, which is small then
+
+
+def take_live_picture(out: Path, folder: Path) -> None:
+    """Take the picture of a demo under way, as its page shows it."""
+    child = subprocess.Popen(
+        [*COMMAND, "demo", "--ui"], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        env={**ENVIRONMENT, "XDG_STATE_HOME": str(folder), "BROWSER": "true"}, start_new_session=True,
+    )  # fmt: skip
+    try:
+        line = ""
+        while "served at " not in line:
+            line = child.stderr.readline()
+        url = line.split("served at ")[1].split(";")[0]
+        steps = 0
+        while steps < LIVE:
+            time.sleep(1)
+            with httpx.Client(transport=httpx.HTTPTransport(retries=5)) as client:
+                (one,) = client.get(f"{url}api/v1/campaigns", timeout=60).json()["campaigns"] or ({"steps": 0},)
+            steps = one["steps"]
+        with browsing(viewport={"width": 1100, "height": 900}) as page:
+            page.goto(f"{url}campaigns/{one['key']}")
+            page.locator(".main-svg").first.wait_for()
+            page.locator("#curve").scroll_into_view_if_needed()
+            page.evaluate("scrollTo(0, 0)")
+            page.screenshot(path=out, full_page=True, clip={"x": 0, "y": 0, "width": 1100, "height": 1050})
+    finally:
+        os.killpg(child.pid, signal.SIGINT)
+        child.wait(60)
+    Image.open(out).convert("RGB").quantize(COLOURS).save(out, optimize=True)
+
+
 if __name__ == "__main__":
+    if sys.argv[1] == "--live":
+        with TemporaryDirectory() as made:
+            take_live_picture(Path(sys.argv[2]), Path(made))
+        sys.exit()
     out = Path(sys.argv[1])
     with TemporaryDirectory() as made:
         if len(sys.argv) > 2:

@@ -17,6 +17,8 @@ from apscheduler.executors.pool import ThreadPoolExecutor
 
 from socialcrawl.campaign.build import ProcessContext
 from socialcrawl.campaign.settings import Settings
+from socialcrawl.cli.commands.child_pages import serve_beside
+from socialcrawl.cli.commands.ui import PORT, WebOptions
 from socialcrawl.daemon.campaign_state import (
     BROKEN,
     DONE,
@@ -31,6 +33,7 @@ from socialcrawl.daemon.campaign_state import (
 )
 from socialcrawl.daemon.daemon import Daemon, DaemonIdentity
 from socialcrawl.daemon.health_page import make_app, parse_host_port, serve_pages
+from socialcrawl.daemon.log_file import BoundedLogFile
 from socialcrawl.daemon.logs import configure
 from socialcrawl.daemon.notices import COMMAND_PATIENCE, EVENT_OF, Notices
 from socialcrawl.engine.clock import SteadyClock
@@ -58,6 +61,9 @@ class DaemonOptions:
     allow_hosts: Sequence[str]
     workers: int
     stall: float
+    ui: str | None = None
+    log_file: Path | None = None
+    until_done: bool = False
 
 
 def operate(wanted: DaemonOptions) -> int:
@@ -67,7 +73,8 @@ def operate(wanted: DaemonOptions) -> int:
     if wanted.folder.is_file() and (wrong := describe_wrong_campaign(wanted.folder)) is not None:
         raise SettingsError(wrong)
     with ExitStack() as undo:
-        undo.callback(configure(wanted.log, sys.stderr))
+        stream = sys.stderr if wanted.log_file is None else undo.enter_context(BoundedLogFile(wanted.log_file))
+        undo.callback(configure(wanted.log, stream))
         notifier = _StateNotifier()
         undo.callback(notifier.close)
         time = SteadyClock()
@@ -79,6 +86,7 @@ def operate(wanted: DaemonOptions) -> int:
             who,
             notifier.announce,
             stall=wanted.stall,
+            until_done=wanted.until_done,
         )
         notifier.daemon = daemon
         if wanted.health is not None:
@@ -87,9 +95,23 @@ def operate(wanted: DaemonOptions) -> int:
             served = serve_pages(pages, host, port, allow_remote=wanted.allow_remote, allow_hosts=wanted.allow_hosts)
             url = undo.enter_context(served)
             structlog.get_logger().info("the health page is served", url=f"{url}/healthz", metrics=f"{url}/metrics")
+        if wanted.ui is not None:
+            undo.enter_context(serve_beside(_make_web_options(wanted, wanted.ui)))
         with _handle_signals(daemon):
             late = daemon.run()
     return LEFT_BEHIND if late else OK
+
+
+def _make_web_options(wanted: DaemonOptions, place: str) -> WebOptions:
+    host, port = parse_host_port(place, PORT)
+    return WebOptions(
+        [str(wanted.folder)],
+        host,
+        port,
+        browser=False,
+        allow_remote=wanted.allow_remote,
+        allow_hosts=wanted.allow_hosts,
+    )
 
 
 class _StateNotifier:

@@ -5,8 +5,12 @@ import os
 import secrets
 import shlex
 import signal
+import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +24,7 @@ from socialcrawl.cli.commands.demo_capture import CaptureDemo
 from socialcrawl.cli.commands.demo_collect import CollectDemo
 from socialcrawl.cli.commands.demo_kinds import DemoOptions, KindDemo
 from socialcrawl.cli.commands.run import FAILED, build_object, find_exit_code, show_ending
+from socialcrawl.cli.listening import listen
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError, StoreError
@@ -28,6 +33,7 @@ from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.render.campaign_report import name_demo_page
 from socialcrawl.render.console import Text
 from socialcrawl.render.html_report import make_page, write_page
+from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import open_database
 from socialcrawl.storage.database.health import open_readable
 from socialcrawl.storage.database.lease import Lease
@@ -36,6 +42,7 @@ from socialcrawl.text.terminal import is_quiet, write_error, write_json
 from socialcrawl.text.wording import pluralize
 
 TOKEN_ENV = "SOCIALCRAWL_DEMO_TOKEN"  # noqa: S105  (the name of a variable; of generated posts another)
+WATCHED_WINDOW, WATCHED_LIMIT = 1.0, 7  # seconds and requests: about a minute and a half
 OWN = Path("demo.db")  # replaced by every demo that names no database
 DEMOS = {one.facts.name: one for one in (CollectDemo, CaptureDemo)}
 
@@ -50,8 +57,8 @@ def run_demo(wanted: DemoOptions, console: Console, *, as_json: bool) -> int:
 
     quiet = as_json or is_quiet()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the mock is stopped on the way out
-    kind = _choose_kind(wanted)
-    with tempfile.TemporaryDirectory(prefix="socialcrawl-") as scratch:
+    wanted, kind = _slow_down(wanted), _choose_kind(wanted)
+    with tempfile.TemporaryDirectory(prefix="socialcrawl-") as scratch, ExitStack() as undo:
         posts, keyword = _find_posts(Path(scratch), wanted, console, quiet=quiet)
         demo = kind(wanted, posts, keyword)
         if wanted.posts is None and not quiet:
@@ -65,6 +72,7 @@ def run_demo(wanted: DemoOptions, console: Console, *, as_json: bool) -> int:
                 console.print(f"replaces {OWN} and the page of an earlier demo")
             os.environ[settings.source.token_env or TOKEN_ENV] = secrets.token_urlsafe(24)
             live = settings.model_copy(update={"source": settings.source.model_copy(update={"base_url": mock.url})})
+            pages = undo.enter_context(_serve_pages(live.database)) if wanted.ui else None
             wall, cpu = time.perf_counter(), time.process_time()
             ending = demo.run(live, console, quiet=quiet)
             took = {
@@ -72,7 +80,37 @@ def run_demo(wanted: DemoOptions, console: Console, *, as_json: bool) -> int:
                 "cpu_seconds": round(time.process_time() - cpu, 3),
             }
         counted = _make_counts(json.loads(count.read_text("utf-8")))
-        return _end(live, demo, demo.compare(live, ending), counted | took, console, as_json=as_json)
+        code = _end(live, demo, demo.compare(live, ending), counted | took, console, as_json=as_json)
+        if pages is not None and ending.state != "interrupted":
+            write_error("The pages stay open until you press Ctrl-C.")
+            with suppress(KeyboardInterrupt):
+                pages.wait()
+        return code
+
+
+def _slow_down(wanted: DemoOptions) -> DemoOptions:
+    """Return what a person wants; where it is to be watched, at a pace at which one can, unless that is given."""
+    if not wanted.ui or {"window", "limit"} & wanted.given.keys():
+        return wanted
+    return replace(wanted, window=WATCHED_WINDOW, limit=WATCHED_LIMIT)
+
+
+@contextmanager
+def _serve_pages(database: DatabaseAddress) -> Iterator[subprocess.Popen[str]]:
+    """Open the pages of the demo in a browser for the length of a `with` block; yield their process."""
+    from socialcrawl.cli.commands.child_pages import serve_once  # noqa: PLC0415
+    from socialcrawl.cli.commands.ui import PORT, WebOptions  # noqa: PLC0415
+
+    with open_database(database):  # so that there is one to show
+        pass
+    try:
+        listen("127.0.0.1", PORT).close()
+        port = PORT
+    except SettingsError:  # somebody has it
+        port = 0
+    with serve_once(WebOptions([str(database)], "127.0.0.1", port)) as (said, child):
+        write_error(f"the pages are {said}")
+        yield child
 
 
 def _choose_kind(wanted: DemoOptions) -> type[KindDemo]:

@@ -43,6 +43,7 @@ class DemoOptions:
     pages_per_user: int = 32
     read: str = "timeline"
     kind: str = DEFAULT.name
+    ui: bool = False
     given: Mapping[str, str] = field(default_factory=dict)
 
 

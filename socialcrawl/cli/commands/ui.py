@@ -1,21 +1,30 @@
 """`socialcrawl ui`: the web application, on this machine or, by request, for others."""
 
+import os
 import signal
 import socket
+import sys
+import threading
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from socialcrawl.api.project import open_project
 from socialcrawl.cli.browser import open_browser
+from socialcrawl.cli.listening import listen
 from socialcrawl.errors import SettingsError
 from socialcrawl.system.host_names import AllowedHosts
 from socialcrawl.system.loopback import is_loopback_host
 from socialcrawl.system.state_folder import make_state_folder
 from socialcrawl.text.terminal import write_error
 
+if TYPE_CHECKING:
+    from uvicorn import Server
+
+PORT = 8002
 GRACE = 2  # seconds that open pages have when the server ends
 NEEDED = ("fastapi", "jinja2", "plotly")  # what the extra brings
 
@@ -31,6 +40,7 @@ class WebOptions:
         browser: whether a browser is opened.
         allow_remote: whether other machines may connect.
         allow_hosts: names, besides those of this machine alone, by which the pages may be opened; see `AllowedHosts`.
+        with_stdin: whether the pages end when stdin ends: those of a daemon or a demo. Their log gets no token.
     """
 
     places: Sequence[str]
@@ -39,6 +49,7 @@ class WebOptions:
     browser: bool = True
     allow_remote: bool = False
     allow_hosts: Iterable[str] = field(default_factory=list)
+    with_stdin: bool = False
 
 
 def serve_pages(options: WebOptions) -> int:
@@ -49,28 +60,25 @@ def serve_pages(options: WebOptions) -> int:
             places or hosts is none.
         StoreError: the state folder, which holds the token, cannot be used.
     """
-    if missing := [name for name in NEEDED if find_spec(name) is None]:
-        raise SettingsError(f"ui needs {' and '.join(missing)}: pip install 'socialcrawl[ui]'.")
-    remote = not is_loopback_host(options.host)
-    if remote and not options.allow_remote:
-        raise SettingsError(
-            f"--host {options.host} lets other machines connect: add --allow-remote if that is what you want."
-        )
-    allowed = AllowedHosts.of(options.allow_hosts, listening=options.host)
+    allowed = check_options(options)
     project = open_project(*options.places)
 
     import uvicorn  # noqa: PLC0415
 
-    from socialcrawl.web.security import Access, LoginBackoff, LoginSessions, read_token  # noqa: PLC0415
+    from socialcrawl.web.security import TOKEN_FILE, Access, LoginBackoff, LoginSessions, read_token  # noqa: PLC0415
     from socialcrawl.web.web_app import WebSettings, make_app  # noqa: PLC0415
 
-    token = read_token(make_state_folder())
+    folder = make_state_folder()
+    token = read_token(folder)
     access = Access(LoginSessions(token, time.time), LoginBackoff(time.monotonic), closed=options.allow_remote)
     app = make_app(project, WebSettings(access, time.time, allowed))
-    with closing(_listen(options.host, options.port)) as listener:
+    with closing(listen(options.host, options.port)) as listener:
         port = int(listener.getsockname()[1])
         url = f"http://{_name_host(options.host)}:{port}/"
-        write_error(_describe_start(url, token, remote=options.allow_remote))
+        if options.with_stdin:
+            write_error(f"served at {url}; the token to log in is in {folder / TOKEN_FILE}")
+        else:
+            write_error(_describe_start(url, token, remote=options.allow_remote))
         if options.browser:
             open_browser(url, options.host, port)
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does
@@ -78,9 +86,34 @@ def serve_pages(options: WebOptions) -> int:
             app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=GRACE,
             limit_concurrency=200, h11_max_incomplete_event_size=64_000,
         )  # fmt: skip
+        server = uvicorn.Server(settings)
+        if options.with_stdin:
+            threading.Thread(target=_stop_at_end, args=(server,), daemon=True).start()
         with suppress(KeyboardInterrupt):
-            uvicorn.Server(settings).run([listener])
+            server.run([listener])
     return 0
+
+
+def check_options(options: WebOptions) -> AllowedHosts:
+    """Return the names by which the pages may be opened.
+
+    Raises:
+        SettingsError: the extra is not installed, the address needs --allow-remote, or a host is none.
+    """
+    if missing := [name for name in NEEDED if find_spec(name) is None]:
+        raise SettingsError(f"ui needs {' and '.join(missing)}: pip install 'socialcrawl[ui]'.")
+    if not is_loopback_host(options.host) and not options.allow_remote:
+        raise SettingsError(
+            f"--host {options.host} lets other machines connect: add --allow-remote if that is what you want."
+        )
+    return AllowedHosts.of(options.allow_hosts, listening=options.host)
+
+
+def _stop_at_end(server: "Server") -> None:
+    """Stop the pages when stdin ends: when the process that began them does."""
+    while os.read(sys.stdin.fileno(), 1):
+        pass
+    server.should_exit = True
 
 
 def _describe_start(url: str, token: str, *, remote: bool) -> str:
@@ -88,33 +121,11 @@ def _describe_start(url: str, token: str, *, remote: bool) -> str:
     until = f"The pages are at {url} until you press Ctrl-C."
     login = f"{url}login#token={token}"
     if not remote:
-        return f"{until}\nTo pause and resume campaigns there, log in at {login}"
+        return f"{until}\nTo start, pause, stop and change campaigns there, log in at {login}"
     return (
         f"{until}\nLog in at {login}\nOther machines can connect, and nothing is encrypted: put a reverse proxy with "
         "TLS before it (see docs/how-to/ui.md). Whoever has the token can read and change everything there."
     )
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens on a host and port.
-
-    Raises:
-        SettingsError: they cannot be used.
-    """
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        made = socket.socket(family, kind, protocol)
-    except OSError as error:
-        raise SettingsError(f"--host {host} is no address of this machine ({error.strerror}).") from error
-    try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(address)
-    except OSError as error:
-        made.close()
-        raise SettingsError(
-            f"Port {port} of {host} cannot be used ({error.strerror}): choose another with --port."
-        ) from error
-    return made
 
 
 def _name_host(host: str) -> str:

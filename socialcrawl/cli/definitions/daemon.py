@@ -26,12 +26,21 @@ def daemon(
     health: Annotated[
         str | None, typer.Option(help="Serve /healthz and /metrics at HOST:PORT, such as 127.0.0.1:9464.")
     ] = None,
+    ui: Annotated[
+        str | None, typer.Option(help="Serve the pages of `socialcrawl ui` at HOST:PORT, such as 127.0.0.1:8002.")
+    ] = None,
     allow_remote: Annotated[
-        bool, typer.Option("--allow-remote", help="Let other machines read these pages; see --health.")
+        bool, typer.Option("--allow-remote", help="Let other machines open these pages; see --health and --ui.")
     ] = False,
     allow_host: AllowHost = None,
     workers: Annotated[int, typer.Option("--jobs", min=1, help="Parallel campaigns: the maximum.")] = 32,
     stall: Annotated[str, typer.Option(help="Notify when a campaign makes no progress for this long.")] = "30m",
+    log_file: Annotated[
+        Path | None, typer.Option(help="Write the log to this file, of 1 MB at most, and an older one beside it.")
+    ] = None,
+    until_done: Annotated[
+        bool, typer.Option("--until-done", help="Exit when every campaign is done or stopped, or run by others.")
+    ] = False,
 ) -> None:
     """Run campaigns by their schedules.
 
@@ -41,11 +50,13 @@ def daemon(
     from socialcrawl.cli.commands.run import exit_process  # noqa: PLC0415
     from socialcrawl.text.wording import parse_seconds  # noqa: PLC0415
 
-    if health is None and (allow_remote or allow_host):
-        raise typer.BadParameter("--allow-remote and --allow-host are about the health page: add --health HOST:PORT.")
-    exit_process(
-        operate(DaemonOptions(folder, log, health, allow_remote, allow_host or [], workers, parse_seconds(stall)))
-    )
+    if health is None and ui is None and (allow_remote or allow_host):
+        raise typer.BadParameter(
+            "--allow-remote and --allow-host are about pages: add --health HOST:PORT or --ui HOST:PORT."
+        )
+    pages = (health, allow_remote, allow_host or [])
+    options = DaemonOptions(folder, log, *pages, workers, parse_seconds(stall), ui, log_file, until_done)
+    exit_process(operate(options))
 
 
 def status(

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from socialcrawl.cli.choices import offer
+from socialcrawl.cli.options import WithStdin
 
 Posts = Annotated[
     Path | None,
@@ -73,7 +74,6 @@ Live = Annotated[
     ),
 ]
 Replay = Annotated[str, typer.Option(help="Bluesky: how much of the file Jetstream can replay, such as 30d.")]
-WithStdin = Annotated[bool, typer.Option("--with-stdin", hidden=True)]
 
 
 def mock(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from socialcrawl.cli.choices import offer
-from socialcrawl.cli.options import PLACE, AllowHost, AsJson, CampaignName, Database, Place
+from socialcrawl.cli.options import PLACE, AllowHost, AsJson, CampaignName, Database, Place, WithStdin
 from socialcrawl.errors import SettingsError
 from socialcrawl.text.terminal import write_json
 
@@ -144,14 +144,15 @@ def ui(
         typer.Option("--allow-remote", help="Let other machines read these pages, with the token; put TLS before it."),
     ] = False,
     allow_host: AllowHost = None,
+    with_stdin: WithStdin = False,
 ) -> None:
-    """Show campaigns in a browser, live.
+    """Show and control campaigns in a browser.
 
-    It shows their state, cost, curves and decisions, and pauses and resumes them, until Ctrl-C.
+    It shows their state, cost, curves and decisions live, and starts, pauses, stops and changes them, until Ctrl-C.
     """
     from socialcrawl.cli.commands.ui import WebOptions, serve_pages  # noqa: PLC0415
 
-    options = WebOptions(places or [], host, port, not no_open, allow_remote, allow_host or [])
+    options = WebOptions(places or [], host, port, not no_open, allow_remote, allow_host or [], with_stdin)
     raise typer.Exit(serve_pages(options))
 
 

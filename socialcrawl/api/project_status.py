@@ -1,0 +1,193 @@
+"""How campaigns stand and how far they are, from what their files and databases say."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from socialcrawl.campaign.settings import Settings
+from socialcrawl.crawls.facts import DEFAULT
+from socialcrawl.daemon.campaign_state import BROKEN, DONE, DOWN, STALLED, STOPPED
+from socialcrawl.daemon.campaign_status import IDLE, LOST, OUTDATED, UNKNOWN, KnownCampaign
+from socialcrawl.daemon.database_readings import DatabaseReading
+from socialcrawl.engine.model import MILLS_PER_DOLLAR, format_time, parse_time
+from socialcrawl.storage.daemons import CampaignLease
+from socialcrawl.storage.database.address import DatabaseAddress
+from socialcrawl.storage.database.disk_space import DiskReserve
+from socialcrawl.text.wording import parse_seconds, parse_size, pluralize
+
+NEARLY = 0.8  # part of a budget from which on an alert says so
+ILL = (STALLED, BROKEN, DOWN, LOST, OUTDATED)
+"""States that a person should look at."""
+ENDED = (DONE, STOPPED, IDLE)
+"""States in which a full disk stops nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignStatus:
+    """How a campaign stands and how far it is. Instants are ISO times in UTC; None where they are not known.
+
+    Attributes:
+        key: tells it from campaigns of other databases with the same name; stays the same.
+        name: name of the campaign.
+        kind: collect, track, refresh, sample, capture, or one that a package adds; "" where that cannot be read.
+        platform: x, bluesky, mastodon, web, or one that a package adds; "" likewise.
+        state: running, waiting, resting, paused, done, stopped, broken, elsewhere, stalled, down; idle: no daemon has
+            run it; lost: its daemon is gone; outdated: an older version wrote the database.
+        why: what it waits for, or why it ended.
+        since: when it came into this state.
+        until: when it goes on by itself.
+        daemon: "process N on HOST" of the daemon that has it.
+        watched: whether a daemon looks after it, also while it is paused, stopped or done: that one resumes it.
+        database: the file or the address of the database.
+        file: its campaign file.
+        steps: finished steps.
+        planned_steps: how many are planned; None: no limit.
+        requests: requests sent.
+        max_requests: its budget of them; None: no limit.
+        dollars: their price by the price table.
+        max_dollars: its budget of them; None: no limit.
+        posts_on_topic: posts that match its topic.
+        curve: what was found up to each of at most 49 points in time, from 0: relevance, or posts of a capture.
+        ends: when its budget of time is used up.
+        alerts: what a person should look at, a sentence each.
+        windows: requests in each of the latest windows of the rate limit, at most 24, of the endpoint that it requests
+            most, with all its tokens; the last one ended with its latest request or later.
+        window_begins: when each of them began.
+        window_limit: requests that a window allows with one token; None: not known.
+        window_length: seconds of a window; None likewise.
+
+    Example:
+        >>> status = sc.open_project("example.toml").list_campaigns()[0]
+        >>> status.name, status.kind, status.platform, status.state, status.why
+        ('sky', 'collect', 'x', 'idle', 'no daemon has run it')
+        >>> status.steps, status.planned_steps, status.requests, status.posts_on_topic, status.curve[0]
+        (4, 4, 7, 6, 0.0)
+        >>> status.max_requests, status.max_dollars, status.ends, status.alerts
+        (None, None, None, ())
+        >>> status.database, status.file, f"{status.dollars:.2f}", len(status.key)
+        ('example.db', 'example.toml', '0.06', 12)
+        >>> status.since, status.until, status.daemon
+        (None, None, None)
+        >>> status.windows, len(status.window_begins), status.window_limit, status.window_length
+        ((6,), 1, 10000, 900.0)
+        >>> status.since, status.until, status.daemon, status.watched
+        (None, None, None, False)
+    """
+
+    key: str
+    name: str
+    kind: str
+    platform: str
+    state: str
+    why: str
+    since: str | None
+    until: str | None
+    daemon: str | None
+    database: str
+    file: str | None
+    steps: int = 0
+    planned_steps: int | None = None
+    requests: int = 0
+    max_requests: int | None = None
+    dollars: float = 0.0
+    max_dollars: float | None = None
+    posts_on_topic: int = 0
+    curve: tuple[float, ...] = ()
+    ends: str | None = None
+    alerts: tuple[str, ...] = ()
+    windows: tuple[int, ...] = ()
+    window_begins: tuple[str, ...] = ()
+    window_limit: int | None = None
+    window_length: float | None = None
+    watched: bool = False
+
+
+def make_status(row: KnownCampaign, found: DatabaseReading, settings: Settings | None, now: float) -> CampaignStatus:
+    """Return how a campaign stands: its budget is that of its file, where it has one."""
+    held, figures = row.held, found.figures.get(row.held.campaign)
+    given = settings.model_dump(mode="json") if settings is not None else {} if figures is None else figures.settings
+    status = CampaignStatus(
+        _make_key(row),
+        held.campaign if held.campaign != UNKNOWN else _name_database(row.where),
+        given.get("kind", DEFAULT.name) if given else "",
+        (given.get("source") or {}).get("platform", "") if given else "",
+        held.state or IDLE,
+        held.why,
+        _format(held.since),
+        _format(held.until),
+        f"process {held.pid} on {held.host}" if _has_daemon(held, now) else None,
+        str(row.where),
+        held.file if row.file is None else str(row.file),
+    )
+    if figures is not None:
+        status = replace(
+            status,
+            steps=figures.steps,
+            requests=figures.requests,
+            dollars=figures.mills / MILLS_PER_DOLLAR,
+            posts_on_topic=figures.posts_on_topic,
+            curve=figures.curve,
+        )
+        if figures.windows is not None:
+            status = replace(
+                status,
+                windows=tuple(figures.windows.requests),
+                window_begins=tuple(map(format_time, figures.windows.begins)),
+                window_limit=figures.windows.k,
+                window_length=figures.windows.d,
+            )
+    budget = given.get("budget") or {}
+    status = replace(
+        status,
+        planned_steps=(given.get("crawl") or {}).get("steps"),
+        max_requests=budget.get("max_requests"),
+        max_dollars=budget.get("max_money"),
+        ends=_find_end(budget.get("max_time"), None if figures is None else figures.began),
+        watched=held.daemon in found.watching,
+    )
+    return replace(status, alerts=tuple(_list_alerts(status, row.where, given)))
+
+
+def _has_daemon(held: CampaignLease, now: float) -> bool:
+    return held.daemon is not None and held.is_alive(now) and held.state != LOST
+
+
+def _list_alerts(status: CampaignStatus, where: DatabaseAddress, settings: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a person should look at, as sentences."""
+    if status.state in ILL:
+        yield f"{status.state.capitalize()}: {status.why}"
+    if status.max_requests and status.requests >= NEARLY * status.max_requests:
+        part = 100 * status.requests / status.max_requests
+        yield f"{part:.0f} % of the budget of {pluralize(status.max_requests, 'request')} is spent."
+    if status.max_dollars and status.dollars >= NEARLY * status.max_dollars:
+        part = 100 * status.dollars / status.max_dollars
+        yield f"{part:.0f} % of the budget of ${status.max_dollars:,.2f} is spent."
+    least = (settings.get("limits") or {}).get("min_free_disk")
+    reserve = DiskReserve(where, None if least is None else parse_size(least))
+    if status.state not in ENDED and (why := reserve.describe_shortage()) is not None:
+        yield f"Little room: {why}."
+
+
+def _find_end(longest: str | None, began: str | None) -> str | None:
+    """Return when the budget of time is used up, in ISO 8601; None where there is none, or nothing was sent."""
+    if longest is None or began is None:
+        return None
+    return format_time(parse_time(began) + parse_seconds(longest))
+
+
+def _make_key(row: KnownCampaign) -> str:
+    """Return the name of a campaign and some letters that tell its database, or a file that is left out."""
+    place = row.where if not isinstance(row.where, Path) else row.where.resolve()
+    digest = blake2b(str(place).encode(errors="surrogateescape"), digest_size=4).hexdigest()
+    return f"{re.sub(r'[^A-Za-z0-9_.-]', '_', row.held.campaign)}-{digest}"
+
+
+def _name_database(where: DatabaseAddress) -> str:
+    return where.stem if isinstance(where, Path) else where.name
+
+
+def _format(instant: float | None) -> str | None:
+    return None if instant is None else format_time(instant)

@@ -1,0 +1,126 @@
+"""The changes of a campaign file that buttons make: its budget, further seeds, excluded accounts."""
+
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from socialcrawl import CampaignFile, CampaignStatus, SettingsError, describe_settings
+
+BUDGET = {
+    "steps": ("crawl", "Accounts to read", "accounts after the seeds"),
+    "max_requests": ("budget", "Requests", "sent, whatever they return"),
+    "max_money": ("budget", "Dollars", "by the price table"),
+    "max_posts": ("budget", "Posts", "read"),
+    "max_nodes": ("budget", "Accounts in all", "read, seeds included; for track, visits"),
+    "max_time": ("budget", "Time", "since the first request: 12h, 7d"),
+}
+"""The keys of a budget: their section, their name and a word of help."""
+LISTS = {"seeds": ("seeds", "usernames"), "exclude": ("accounts", "exclude")}
+"""Lists of accounts: where the file has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class EditableSettings:
+    """What the forms of a campaign show.
+
+    Attributes:
+        digest: what tells the state of the file.
+        values: the keys of its budget that have an effect, with their values; None: no limit.
+        lists: the lists of accounts that have an effect, with their lengths.
+    """
+
+    digest: str
+    values: Mapping[str, Any]
+    lists: Mapping[str, int]
+
+
+def open_file(status: CampaignStatus, digest: str | None = None) -> CampaignFile:
+    """Return the file of a campaign.
+
+    Raises:
+        SettingsError: it has none here, or that cannot be read.
+        ConflictError: it has another digest.
+    """
+    if status.file is None:
+        raise SettingsError(f"The campaign {status.name!r} has no campaign file here.")
+    return CampaignFile.load(status.file, digest=digest or None) if digest else CampaignFile.load(status.file)
+
+
+def read_editable(status: CampaignStatus) -> EditableSettings:
+    """Return what the forms of a campaign show.
+
+    Raises:
+        SettingsError: see `open_file`.
+    """
+    file = open_file(status)
+    settings = file.settings
+    known = {
+        (section["name"], key["name"])
+        for section in describe_settings(settings["kind"], settings["source"]["platform"])
+        for key in section["keys"]
+    }
+    values = {key: settings[section][key] for key, (section, _, _) in BUDGET.items() if (section, key) in known}
+    lists = {name: len(settings[place[0]][place[1]]) for name, place in LISTS.items() if place in known}
+    return EditableSettings(file.digest, values, lists)
+
+
+def change_budget(file: CampaignFile, values: Mapping[str, Any]) -> bool:
+    """Change keys of the budget and save the file; return False if it said so already.
+
+    Raises:
+        SettingsError: with one line for each key that is wrong. Nothing is changed then.
+        ConflictError: somebody else has changed the file.
+    """
+    before, given = file.values, dict[str, dict[str, Any]]()
+    for key, value in values.items():
+        section = BUDGET[key][0]
+        if before.get(section, {}).get(key) != value:
+            given.setdefault(section, {})[key] = value
+    if not given:
+        return False
+    file.update(given)
+    file.check()
+    file.save()
+    return True
+
+
+def add_accounts(file: CampaignFile, what: str, names: Sequence[str]) -> bool:
+    """Add seeds or excluded accounts and save the file; return False if all were there.
+
+    Raises:
+        SettingsError: with one line for each that is wrong. Nothing is changed then.
+        ConflictError: somebody else has changed the file.
+    """
+    section, key = LISTS[what]
+    if not names:
+        raise SettingsError("Name at least one account.")
+    before = file.text
+    for name in names:
+        file.add(section, key, name.removeprefix("@"))
+    if file.text == before:
+        return False
+    file.check()
+    file.save()
+    return True
+
+
+def describe_effect(status: CampaignStatus, *, epoch: bool) -> str:
+    """Return what happens after a change of a campaign's file, and when.
+
+    Args:
+        status: the campaign.
+        epoch: whether the change begins a new epoch, as one of seeds or excluded accounts does.
+    """
+    more = (
+        " From then on a new epoch counts: what is stored is scored again, and nothing is bought twice."
+        if epoch
+        else ""
+    )
+    if status.watched:
+        where = status.daemon is None or status.daemon.endswith(f" on {socket.gethostname()}")
+        on = "" if where else f", if {status.daemon} reads this very file"
+        return f"The daemon takes this up within a few seconds{on}, and goes on.{more}"
+    if status.state == "running":
+        return f"The campaign goes on with what the file said when it was run ({status.why}): restart it.{more}"
+    return f"This counts from the next start on.{more}"

@@ -1,0 +1,99 @@
+"""The part of the HTTP API that starts, stops and changes campaigns."""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Depends
+from fastapi.exceptions import HTTPException
+
+from socialcrawl import CampaignFile, CampaignStatus, ConflictError, Project, SettingsError
+from socialcrawl.web.campaign_edits import add_accounts, change_budget, describe_effect, open_file, read_editable
+from socialcrawl.web.control_models import (
+    AccountsChange,
+    BudgetChange,
+    BudgetItem,
+    BudgetValues,
+    EditedItem,
+    StartOptions,
+)
+from socialcrawl.web.http_api import ERRORS, REFUSED, Campaigns, Status, check_change, describe_campaign
+from socialcrawl.web.http_models import ChangedItem
+
+control_api = APIRouter(prefix="/api/v1", responses=ERRORS, tags=["control"])
+Change: dict[str, Any] = {"dependencies": [Depends(check_change)], "responses": REFUSED}
+
+
+@control_api.post("/campaigns/{key}/start", **Change)
+def start_campaign(
+    status: Status, project: Campaigns, options: Annotated[StartOptions | None, Body()] = None
+) -> ChangedItem:
+    """Run the campaign in a process of its own, which goes on when the server of this API ends."""
+    project.start(status.key, accept_cost=options is not None and options.accept_cost)
+    return ChangedItem(changed=True, campaign=_describe(project, status))
+
+
+@control_api.post("/campaigns/{key}/stop", **Change)
+def stop_campaign(status: Status, project: Campaigns) -> ChangedItem:
+    """Stop the campaign, whoever runs it; everything is stored, and it can be started again."""
+    return ChangedItem(changed=project.stop(status.key), campaign=_describe(project, status))
+
+
+@control_api.post("/campaigns/{key}/restart", **Change)
+def restart_campaign(
+    status: Status, project: Campaigns, options: Annotated[StartOptions | None, Body()] = None
+) -> ChangedItem:
+    """Stop the campaign, wait until it is let go of, and start it, so that it takes up its file."""
+    project.restart(status.key, accept_cost=options is not None and options.accept_cost)
+    return ChangedItem(changed=True, campaign=_describe(project, status))
+
+
+@control_api.get("/campaigns/{key}/budget")
+def get_budget(status: Status) -> BudgetItem:
+    """Return the budget that the campaign file has."""
+    found = read_editable(status)
+    return BudgetItem(digest=found.digest, values=BudgetValues.model_validate(found.values))
+
+
+@control_api.post("/campaigns/{key}/budget", **Change)
+def set_budget(status: Status, project: Campaigns, change: BudgetChange) -> EditedItem:
+    """Change the budget in the campaign file."""
+    given = change.model_dump(exclude_unset=True, exclude={"digest"})
+    return _edit(project, status, change.digest, lambda file: change_budget(file, given), epoch=False)
+
+
+@control_api.post("/campaigns/{key}/seeds", **Change)
+def add_seeds(status: Status, project: Campaigns, change: AccountsChange) -> EditedItem:
+    """Add seeds to the campaign file."""
+    return _edit(project, status, change.digest, lambda file: add_accounts(file, "seeds", change.accounts), epoch=True)
+
+
+@control_api.post("/campaigns/{key}/exclude", **Change)
+def exclude_accounts(status: Status, project: Campaigns, change: AccountsChange) -> EditedItem:
+    """Exclude accounts in the campaign file: they are not read from then on. `*` stands for any characters."""
+    return _edit(
+        project, status, change.digest, lambda file: add_accounts(file, "exclude", change.accounts), epoch=True
+    )
+
+
+def _edit(
+    project: Project, status: CampaignStatus, digest: str | None, act: Callable[[CampaignFile], bool], *, epoch: bool
+) -> EditedItem:
+    """Return what comes of an edit of the file of a campaign.
+
+    Raises:
+        HTTPException: a value is wrong.
+        ConflictError: somebody else has changed the file.
+    """
+    try:
+        file = open_file(status, digest)
+        changed = act(file)
+    except ConflictError:
+        raise
+    except SettingsError as error:
+        raise HTTPException(422, str(error)) from error
+    effect = describe_effect(status, epoch=epoch) if changed else "The file said so already: nothing has changed."
+    return EditedItem(changed=changed, effect=effect, digest=file.digest, campaign=_describe(project, status))
+
+
+def _describe(project: Project, status: CampaignStatus) -> Any:
+    return describe_campaign(project.find(status.key))

@@ -1,0 +1,189 @@
+"""The buttons and forms that start, stop and change a campaign. Only forms change something."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import RedirectResponse, Response
+
+from socialcrawl import CampaignStatus, ConflictError, CostError, Project, SettingsError, SocialcrawlError
+from socialcrawl.web.campaign_edits import (
+    BUDGET,
+    EditableSettings,
+    add_accounts,
+    change_budget,
+    describe_effect,
+    open_file,
+    read_editable,
+)
+from socialcrawl.web.http_api import Campaigns, Status
+from socialcrawl.web.page_answers import read_change, render
+
+control_pages = APIRouter(include_in_schema=False)
+Form = Annotated[dict[str, str], Depends(read_change)]
+SAVED = {"budget": False, "seeds": True, "exclude": True, "none": False}
+"""What a change was about, and whether it begins a new epoch."""
+
+
+@control_pages.get("/campaigns/{key}/control")
+def show_forms(request: Request, status: Status, saved: Annotated[str, Query(max_length=20)] = "") -> Response:
+    """Show the forms of a campaign, and what became of the last change."""
+    note = ""
+    if saved == "none":
+        note = "The file said so already: nothing has changed."
+    elif saved in SAVED:
+        note = f"Saved. {describe_effect(status, epoch=SAVED[saved])}"
+    offers = saved in SAVED and saved != "none" and not status.watched
+    return _show_forms(request, status, note=note, offers=offers)
+
+
+@control_pages.post("/campaigns/{key}/start")
+def start(request: Request, status: Status, project: Campaigns, form: Form) -> Response:
+    """Start a campaign, by its button."""
+    return _start(request, status, project, form, again=False)
+
+
+@control_pages.post("/campaigns/{key}/restart")
+def restart(request: Request, status: Status, project: Campaigns, form: Form) -> Response:
+    """Stop a campaign and start it, so that it takes up its file."""
+    return _start(request, status, project, form, again=True)
+
+
+@control_pages.post("/campaigns/{key}/stop")
+def stop(request: Request, status: Status, project: Campaigns, form: Form) -> Response:
+    """Stop a campaign, by its button."""
+    del form
+    try:
+        project.stop(status.key)
+    except SocialcrawlError as error:
+        return render(request, "control_answer.html", 409, status=status, title="Not stopped", text=str(error), cost="")
+    return _go_to(status)
+
+
+@control_pages.post("/campaigns/{key}/budget")
+def set_budget(request: Request, status: Status, project: Campaigns, form: Form) -> Response:
+    """Change the budget in the file of a campaign."""
+    values, wrong = _read_budget(form)
+    if not wrong:
+        try:
+            changed = change_budget(open_file(status, form.get("digest")), values)
+        except SettingsError as error:
+            wrong = _place_errors(error)
+        else:
+            return _end_change(request, status, project, form, "budget" if changed else "none")
+    return _show_forms(request, status, wrong=wrong, given=form)
+
+
+@control_pages.post("/campaigns/{key}/seeds")
+def add_seeds(request: Request, status: Status, project: Campaigns, form: Form) -> Response:
+    """Add seeds to the file of a campaign."""
+    return _add(request, status, project, form, "seeds")
+
+
+@control_pages.post("/campaigns/{key}/exclude")
+def exclude(request: Request, status: Status, project: Campaigns, form: Form) -> Response:
+    """Exclude accounts in the file of a campaign."""
+    return _add(request, status, project, form, "exclude")
+
+
+def fill_forms(status: CampaignStatus, given: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the template of the forms needs: what the file says, and what somebody gave that was wrong."""
+    forms: EditableSettings | None = None
+    try:
+        forms = read_editable(status)
+    except SettingsError:  # it has no file here that can be read
+        return {"forms": None}
+    shown = {key: given.get(key, "") if f"has_{key}" in given else value for key, value in forms.values.items()}
+    texts = {
+        key: "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+        for key, value in shown.items()
+    }
+    return {"forms": forms, "shown": texts, "given": given, "budget": BUDGET}
+
+
+def _add(request: Request, status: CampaignStatus, project: Project, form: Mapping[str, str], what: str) -> Response:
+    names = [name.strip(",") for name in form.get("accounts", "").split()]
+    try:
+        changed = add_accounts(open_file(status, form.get("digest")), what, [name for name in names if name])
+    except SettingsError as error:
+        return _show_forms(request, status, wrong={what: str(error)}, given={what: form.get("accounts", "")})
+    return _end_change(request, status, project, form, what if changed else "none")
+
+
+def _end_change(
+    request: Request, status: CampaignStatus, project: Project, form: Mapping[str, str], saved: str
+) -> Response:
+    """Show what became of a change, or start the campaign with it."""
+    if form.get("then") == "restart":
+        return _start(request, status, project, form, again=True)
+    return RedirectResponse(f"/campaigns/{status.key}/control?saved={saved}", 303)
+
+
+def _start(
+    request: Request, status: CampaignStatus, project: Project, form: Mapping[str, str], *, again: bool
+) -> Response:
+    act, cost = project.restart if again else project.start, ""
+    try:
+        act(status.key, accept_cost=form.get("accept_cost") == "yes")
+    except CostError as error:
+        cost = error.excess
+        text = f"{cost}. Nothing was sent."
+    except SocialcrawlError as error:
+        text = str(error)
+    else:
+        return _go_to(status)
+    return render(request, "control_answer.html", 409, status=status, title="Not started", text=text, cost=cost)
+
+
+def _go_to(status: CampaignStatus) -> Response:
+    return RedirectResponse(f"/campaigns/{status.key}", 303)
+
+
+def _show_forms(
+    request: Request,
+    status: CampaignStatus,
+    *,
+    note: str = "",
+    offers: bool = False,
+    wrong: Mapping[str, str] | None = None,
+    given: Mapping[str, str] | None = None,
+) -> Response:
+    """Return the page of the forms, with what somebody gave and what was wrong with it."""
+    wrong = wrong or {}
+    return render(
+        request, "control.html", 422 if wrong else 200, status=status, note=note, offers=offers, wrong=wrong,
+        **fill_forms(status, given or {}),
+    )  # fmt: skip
+
+
+def _read_budget(form: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the values of the form of the budget, and what is wrong with them, by key; "" is no limit."""
+    values: dict[str, Any] = {}
+    wrong = {}
+    for key in BUDGET:
+        if f"has_{key}" not in form:  # browsers send fields that are empty, `parse_qs` leaves them out
+            continue
+        text = form.get(key, "").strip().replace(",", "").replace("_", "")
+        try:
+            values[key] = (text if key == "max_time" else _parse_number(text)) if text else None
+        except ValueError:
+            wrong[key] = f"{text[:40]!r} is no number."
+    return values, wrong
+
+
+def _parse_number(text: str) -> float:
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+def _place_errors(error: SettingsError) -> dict[str, str]:
+    """Return the lines of an error by the keys that they are about; "" has the others."""
+    if isinstance(error, ConflictError):
+        return {"": str(error)}
+    wrong: dict[str, str] = {}
+    for line in str(error).splitlines():
+        key = next((key for key in BUDGET if f"] {key} " in line or f" {key} " in line), "")
+        wrong[key] = f"{wrong[key]} {line}" if key in wrong else line
+    return wrong

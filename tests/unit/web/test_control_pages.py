@@ -1,0 +1,268 @@
+"""Buttons and forms of a campaign, and their part of the API: who may use them, and what they do to its file."""
+
+import html
+import re
+import shutil
+import socket
+import time
+
+import pytest
+from api_campaigns import run_example
+from stores import opened
+from web_pages import TOKEN, PageShape, log_in, serving
+
+import socialcrawl as sc
+from socialcrawl.storage import daemons
+from socialcrawl.storage.daemons import CampaignHeartbeat
+
+BEARER = {"authorization": f"Bearer {TOKEN}"}
+HOSTILE = "<script>alert(1)</script>"
+BUTTONS = ("start", "stop", "restart", "budget", "seeds", "exclude")
+FILE = """# what this is about
+name = "example"
+database = "example.db"
+[topic]
+keywords = ["telescope"]
+[seeds]
+usernames = ["ann"]  # whom we met
+[crawl]
+steps = 30
+[budget]
+max_money = 5  # dollars
+[source]
+token_env = "SOCIALCRAWL_UNSET_TOKEN"
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("control")
+    run_example(folder)
+    return folder / "example.db"
+
+
+@pytest.fixture
+def folder(made, tmp_path, monkeypatch):
+    monkeypatch.delenv("SOCIALCRAWL_UNSET_TOKEN", raising=False)
+    shutil.copy(made, tmp_path / "example.db")
+    (tmp_path / "one.toml").write_text(FILE, "utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def client(folder):
+    with serving(folder) as one:
+        yield one
+
+
+@pytest.fixture
+def key(client):
+    return client.get("/api/v1/campaigns").json()["campaigns"][0]["key"]
+
+
+def read(folder):
+    return (folder / "one.toml").read_text("utf-8")
+
+
+def post(client, key, what, csrf, **fields):
+    """The answer to a form of the page of a campaign, with the digest that it shows."""
+    return client.post(f"/campaigns/{key}/{what}", data={"csrf": csrf, "digest": digest(client, key), **fields})
+
+
+def digest(client, key):
+    return client.get(f"/api/v1/campaigns/{key}/budget").json()["digest"]
+
+
+def budget(**values):
+    """The fields of the form of the budget, as browsers send them."""
+    return {f"has_{name}": "1" for name in values} | values
+
+
+def state(client, key):
+    return client.get(f"/api/v1/campaigns/{key}").json()["state"]
+
+
+def test_nothing_is_started_stopped_or_changed_without_the_token_and_the_csrf_token(client, key, folder):
+    forms = {"accounts": "cleo", "has_steps": "1", "steps": "99"}
+    body = {"accounts": ["cleo"], "steps": 99}
+    for what in BUTTONS:
+        assert client.get(f"/campaigns/{key}/{what}").status_code in (404, 405), what
+        assert client.get(f"/api/v1/campaigns/{key}/{what}").status_code in (200, 404, 405), "only a budget is read"
+        assert client.post(f"/campaigns/{key}/{what}", data=forms).status_code == 401, what
+        assert client.post(f"/api/v1/campaigns/{key}/{what}", json=body).status_code == 401, what
+    log_in(client)
+    for what in BUTTONS:
+        for csrf in ({}, {"csrf": "0" * 64}):
+            assert client.post(f"/campaigns/{key}/{what}", data={**forms, **csrf}).status_code == 403, what
+        assert client.post(f"/api/v1/campaigns/{key}/{what}", json=body).status_code == 403, what
+    for path in ("", "/control"):
+        client.get(f"/campaigns/{key}{path}")
+    assert (read(folder), state(client, key)) == (FILE, "idle")
+
+
+def test_the_forms_are_shown_to_whoever_may_use_them_with_what_the_file_says(client, key):
+    assert 'method="post"' not in client.get(f"/campaigns/{key}").text
+    log_in(client)
+    page = client.get(f"/campaigns/{key}").text
+    for name, value in (("steps", "30"), ("max_money", "5"), ("max_requests", "")):
+        assert re.search(rf'name="{name}" value="{value}"', page), name
+    assert "Save and start" in page
+    assert [word for word in ("Start", "Pause", "Stop") if f">{word}</button>" in page] == ["Start"]
+
+
+def test_a_budget_is_raised_and_a_limit_removed_and_comments_stay(client, key, folder):
+    csrf = log_in(client)
+    done = post(client, key, "budget", csrf, **budget(steps="1,200", max_money="7.5", max_requests="5000"))
+    assert (done.status_code, done.headers["location"]) == (303, f"/campaigns/{key}/control?saved=budget")
+    given = sc.CampaignFile.load(folder / "one.toml").values
+    assert (given["crawl"]["steps"], given["budget"]) == (1200, {"max_money": 7.5, "max_requests": 5000})
+    assert "# whom we met" in read(folder)
+    assert "This counts from the next start on." in client.get(done.headers["location"]).text
+    post(client, key, "budget", csrf, **budget(max_requests=""))
+    assert sc.CampaignFile.load(folder / "one.toml").values["budget"] == {"max_money": 7.5}
+    again = post(client, key, "budget", csrf, **budget(steps="1200"))
+    assert "nothing has changed" in client.get(again.headers["location"]).text
+
+
+def test_what_is_wrong_is_said_beside_its_field_and_the_file_stays(client, key, folder):
+    csrf = log_in(client)
+    for value, said in (("-1", "1 or more"), ("many", "&#39;many&#39; is no number"), ("1.5", "whole number")):
+        page = post(client, key, "budget", csrf, **budget(steps=value, max_money="9"))
+        assert page.status_code == 422
+        assert re.search(rf'id="budget-steps-wrong">[^<]*{said}', page.text), page.text
+        assert f'name="steps" value="{value}"' in page.text
+        assert 'name="max_money" value="9"' in page.text
+    page = post(client, key, "exclude", csrf, accounts=f"ann {HOSTILE}")
+    assert page.status_code == 422
+    assert HOSTILE in html.unescape(page.text)
+    assert ("script", []) not in PageShape(page.text).tags
+    assert read(folder) == FILE
+
+
+def test_a_file_that_somebody_else_has_changed_is_a_conflict_and_not_overwritten(client, key, folder):
+    csrf, before = log_in(client), digest(client, key)
+    (folder / "one.toml").write_text(FILE.replace("steps = 30", "steps = 40"), "utf-8")
+    for what, fields in (("budget", budget(steps="99")), ("seeds", {"accounts": "cleo"})):
+        page = client.post(f"/campaigns/{key}/{what}", data={"csrf": csrf, "digest": before, **fields})
+        assert page.status_code == 422
+        assert "changed" in page.text
+    refused = client.post(f"/api/v1/campaigns/{key}/budget", json={"steps": 99, "digest": before}, headers=BEARER)
+    assert refused.status_code == 409
+    assert "steps = 40" in read(folder)
+
+
+def test_seeds_are_added_and_accounts_excluded_once_each(client, key, folder):
+    csrf = log_in(client)
+    done = post(client, key, "seeds", csrf, accounts="@cleo,\ndora ann")
+    assert "new epoch" in client.get(done.headers["location"]).text
+    post(client, key, "exclude", csrf, accounts="*_bot\r\neve")
+    given = sc.CampaignFile.load(folder / "one.toml").values
+    assert given["seeds"]["usernames"] == ["ann", "cleo", "dora"]
+    assert given["accounts"]["exclude"] == ["*_bot", "eve"]
+    told = client.post(f"/api/v1/campaigns/{key}/exclude", json={"accounts": ["eve"]}, headers=BEARER).json()
+    assert (told["changed"], told["effect"]) == (False, "The file said so already: nothing has changed.")
+    told = client.post(f"/api/v1/campaigns/{key}/seeds", json={"accounts": ["fay"]}, headers=BEARER).json()
+    assert (told["changed"], told["digest"]) == (True, digest(client, key))
+
+
+def test_an_account_is_a_seed_or_excluded_from_its_own_page(client, key, folder):
+    csrf = log_in(client)
+    name = client.get(f"/api/v1/campaigns/{key}/accounts").json()["accounts"][0]["account"]
+    page = client.get(f"/campaigns/{key}/account", params={"name": name}).text
+    assert f'name="accounts" value="{name}"' in page
+    assert client.post(f"/campaigns/{key}/exclude", data={"csrf": csrf, "accounts": name}).status_code == 303
+    assert sc.CampaignFile.load(folder / "one.toml").values["accounts"]["exclude"] == [name]
+    pattern = client.get(f"/campaigns/{key}/account", params={"name": "a*"}).text
+    assert "/seeds" in pattern
+    assert "/exclude" not in pattern, "a name that is a pattern would exclude others too"
+
+
+def test_without_its_token_a_campaign_is_not_started_and_the_variable_is_named(client, key):
+    csrf = log_in(client)
+    page = client.post(f"/campaigns/{key}/start", data={"csrf": csrf})
+    assert page.status_code == 409
+    assert "SOCIALCRAWL_UNSET_TOKEN" in page.text
+    told = client.post(f"/api/v1/campaigns/{key}/start", headers=BEARER)
+    assert (told.status_code, "SOCIALCRAWL_UNSET_TOKEN" in told.json()["detail"]) == (409, True)
+    assert state(client, key) == "idle"
+
+
+def test_what_may_cost_more_than_was_agreed_is_asked_for_first(client, key, folder, monkeypatch):
+    monkeypatch.setenv("SOCIALCRAWL_UNSET_TOKEN", "a-token")
+    (folder / "one.toml").write_text(FILE.replace("max_money = 5", "confirm_above = 0.01\nmax_money = 500"), "utf-8")
+    csrf = log_in(client)
+    page = client.post(f"/campaigns/{key}/start", data={"csrf": csrf})
+    assert page.status_code == 409
+    assert "This run may cost up to" in page.text
+    assert 'name="accept_cost" value="yes"' in page.text
+    assert "a-token" not in page.text
+
+
+def test_a_campaign_that_a_process_has_is_not_started_and_the_page_says_which_has_it(client, key, folder, monkeypatch):
+    monkeypatch.setenv("SOCIALCRAWL_UNSET_TOKEN", "a-token")
+    now = time.time()
+    with opened(folder / "example.db") as connection:
+        daemons.enroll_daemon(connection, "d", "elsewhere", 4711, now)
+        beat = CampaignHeartbeat("example", "waiting", "for its window", None, now, held=True, since=now)
+        daemons.write_heartbeat(connection, "d", [beat], now)
+    csrf = log_in(client)
+    page = client.get(f"/campaigns/{key}").text
+    assert [word for word in ("Start", "Pause", "Stop") if f">{word}</button>" in page] == ["Pause", "Stop"]
+    assert "Save and" not in page, "the daemon takes a changed file up by itself"
+    refused = client.post(f"/campaigns/{key}/start", data={"csrf": csrf, "accept_cost": "yes"})
+    assert refused.status_code == 409
+    assert "Process 4711 on elsewhere runs the campaign" in html.unescape(refused.text)
+    saved = post(client, key, "budget", csrf, **budget(steps="31"))
+    assert "reads this very file" in client.get(saved.headers["location"]).text, "it may have a copy of its own"
+
+
+def test_stop_is_said_in_words_and_start_and_resume_end_it(client, key, folder):
+    csrf = log_in(client)
+    assert client.post(f"/campaigns/{key}/stop", data={"csrf": csrf}).status_code == 303
+    one = client.get(f"/api/v1/campaigns/{key}").json()
+    assert (one["state"], "stopped by a person at" in one["why"]) == ("stopped", True)
+    told = client.post(f"/api/v1/campaigns/{key}/stop", headers=BEARER).json()
+    assert told["changed"] is False
+    assert ">Start</button>" in client.get(f"/campaigns/{key}").text
+    assert sc.open_project(folder).pause("example"), "a pause is another thing"
+    assert state(client, key) == "paused"
+    assert client.post(f"/campaigns/{key}/stop", data={"csrf": csrf}).status_code == 303
+    assert client.post(f"/api/v1/campaigns/{key}/resume", headers=BEARER).json()["changed"]
+    assert state(client, key) == "idle"
+
+
+def test_a_campaign_that_a_command_has_paused_is_neither_stopped_nor_started(client, key, folder, monkeypatch):
+    monkeypatch.setenv("SOCIALCRAWL_UNSET_TOKEN", "a-token")
+    with opened(folder / "example.db") as connection:
+        by = daemons.Pauser("forget", 12, socket.gethostname())
+        daemons.pause_campaigns(connection, ["example"], 1.0, by)
+    for what, body in (("start", {"accept_cost": True}), ("stop", None)):
+        refused = client.post(f"/api/v1/campaigns/{key}/{what}", json=body, headers=BEARER)
+        assert refused.status_code == 409
+        assert "paused until `socialcrawl forget` is done" in refused.json()["detail"]
+
+
+def test_a_campaign_without_a_file_says_where_it_can_be_changed(made, tmp_path):
+    shutil.copy(made, tmp_path / "alone.db")
+    with serving(tmp_path) as client:
+        log_in(client)
+        key = client.get("/api/v1/campaigns").json()["campaigns"][0]["key"]
+        page = client.get(f"/campaigns/{key}").text
+        assert "no campaign file here" in page
+        assert ">Start</button>" not in page
+        for what, body in (("start", {}), ("budget", {"steps": 9}), ("seeds", {"accounts": ["ann"]})):
+            refused = client.post(f"/api/v1/campaigns/{key}/{what}", json=body, headers=BEARER)
+            assert refused.status_code in (409, 422)
+            assert "no campaign file here" in refused.json()["detail"]
+
+
+def test_kinds_have_the_forms_that_have_an_effect(tmp_path):
+    for kind, more in (("refresh", ""), ("capture", '[topic]\nkeywords = ["sky"]\n[capture]\nfrom = "2026-01-01"\n')):
+        text = f'name = "{kind}"\nkind = "{kind}"\ndatabase = "{kind}.db"\n{more}'
+        (tmp_path / f"{kind}.toml").write_text(text, "utf-8")
+    with serving(tmp_path) as client:
+        log_in(client)
+        for one in client.get("/api/v1/campaigns").json()["campaigns"]:
+            page = client.get(f"/campaigns/{one['key']}/control").text
+            assert 'name="max_requests"' in page, one["name"]
+            assert ("Add seeds" in page) is False, one["name"]
