@@ -61,14 +61,13 @@ def check_cost(plan: Plan) -> None:
         raise CostError(f"{said}. Look at quote() first, then pass accept_cost=True. Nothing was sent.", said)
 
 
-def start_campaign(place: CampaignPlace, *, accept_cost: bool) -> None:
-    """Start a campaign; return when its process has said in the database how the campaign stands.
+def check_start(place: CampaignPlace, *, accept_cost: bool) -> Path:
+    """Return the file of a campaign that can be started.
 
     Raises:
         SettingsError: it has no campaign file here, the file is wrong, or a token is missing.
         CostError: see `check_cost`.
-        HeldError: somebody runs it already, or is starting it.
-        StoreError: its database cannot be used, or the process ended at once.
+        StoreError: its database cannot be used.
     """
     file = _find_file(place)
     plan = check_campaign(read(file))
@@ -77,6 +76,18 @@ def start_campaign(place: CampaignPlace, *, accept_cost: bool) -> None:
     open_access(plan.settings, plan.base, lease=False)
     if not accept_cost:
         check_cost(plan)
+    return file
+
+
+def start_campaign(place: CampaignPlace, *, accept_cost: bool) -> None:
+    """Start a campaign; return when its process has said in the database how the campaign stands.
+
+    Raises:
+        SettingsError, CostError: see `check_start`.
+        HeldError: somebody runs it already, or is starting it.
+        StoreError: its database cannot be used, or the process ended at once.
+    """
+    file = check_start(place, accept_cost=accept_cost)
     folder = make_state_folder()
     lock = Lock(folder / f"{place.key[:LONGEST]}.start", f"The campaign {place.name!r} is being started.", REMEDY)
     try:

@@ -8,8 +8,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import FrameType
 
-from sqlalchemy import Connection
-
 from socialcrawl.campaign.build import OpenCampaign, build
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.engine.loop import GRACE, run
@@ -18,6 +16,7 @@ from socialcrawl.errors import SocialcrawlError
 from socialcrawl.render.campaign_report import CampaignReport, read_report
 from socialcrawl.render.live_screen import CampaignView
 from socialcrawl.storage import daemons
+from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.database.health import open_existing
 
 LOOK = 2.0  # seconds between two looks whether somebody stops it
@@ -106,7 +105,7 @@ def _obey_stops(campaign: OpenCampaign) -> Iterator[threading.Event]:
         thread.join(LOOK)
 
 
-def _read_stop(connection: Connection, name: str) -> float | None:
+def _read_stop(connection: Opened, name: str) -> float | None:
     """Return when a campaign was stopped; None: it is not."""
     return next((one.paused for one in daemons.read_leases(connection) if one.campaign == name and one.stopped), None)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from socialcrawl.api.argument_checks import FUNCTION, SWITCH, TEXT, ArgumentRule, check_arguments
-from socialcrawl.api.campaign_control import CampaignPlace, await_release, start_campaign, stop_campaign
+from socialcrawl.api.campaign_control import CampaignPlace, await_release, check_start, start_campaign, stop_campaign
 from socialcrawl.api.campaign_drafts import draft_file, load_file
 from socialcrawl.api.campaign_file import VALUES, CampaignFile
 from socialcrawl.api.dataset import Dataset
@@ -256,8 +256,16 @@ class Project:
 
         Raises:
             SettingsError, StoreError: see `start` and `stop`.
+
+        Example:
+            >>> try:
+            ...     sc.open_project("example.db").restart("sky")
+            ... except sc.SettingsError as error:
+            ...     print(error)
+            The campaign 'sky' has no campaign file here: open the folder that has it.
         """
         place = self._find_place(campaign)
+        check_start(place, accept_cost=accept_cost)  # else it would be stopped, and not started
         if not is_missing(place.where) and self._find(campaign)[0].state != IDLE:
             stop_campaign(place)
             await_release(place)

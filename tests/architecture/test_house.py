@@ -59,7 +59,7 @@ HOMES = {
     "apscheduler": ("daemon/daemon.py", "daemon/scheduler.py", "cli/commands/daemon.py"),
     "structlog": (
         "daemon/daemon.py", "daemon/database_threads.py", "daemon/logs.py", "daemon/notices.py",
-        "daemon/run_monitor.py", "cli/commands/daemon.py",
+        "daemon/run_monitor.py", "cli/commands/child_pages.py", "cli/commands/daemon.py",
     ),
     "prometheus_client": ("daemon/health_page.py", "daemon/metrics.py"),
     "typer": (

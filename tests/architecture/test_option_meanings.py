@@ -57,6 +57,7 @@ MEANINGS = {
     "--top": ("how many are listed, the first ones", "to list|are shown"),
     "--topic-share": ("the share of generated nodes with a value", "^Share of .*nodes with a value"),
     "--topic": ("a topic", "topic|happy"),
+    "--ui": ("the pages in a browser", "pages|browser"),
     "--users": ("the number of generated accounts", "Number of nodes|^Of a generated"),
     "--web": ("a known web graph", "web graph"),
     "--window": ("the length of a rate-limit window", "[Ll]ength of .*rate-limit window"),

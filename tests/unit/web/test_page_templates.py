@@ -35,7 +35,7 @@ def status_of(text, **more):
 
 def page_of(text, template):
     post = {"id": "1", "author": text, "author_id": text, "created_at": None, "occurrences": 1,
-            "marked": mark_words(text, parse_query("the")), "page": "https://example.org/1"}  # fmt: skip
+            "marked": mark_words(text, parse_query("nowhere")), "page": "https://example.org/1"}  # fmt: skip
     account = {"place": 1, "account": text, "account_id": text, "relevance": 1.0, "occurrences": 1, "posts": 1,
                "act": text, "step": None, "page": "https://example.org/a"}  # fmt: skip
     values = {"posts": [post], "accounts": [account], "more": None, "status": status_of(text),
@@ -45,7 +45,7 @@ def page_of(text, template):
                "errors": dict.fromkeys(("query", "author", "since", "until"), text), "why": text, "query": text,
                "index": IndexItem(needed=True, running=False, posts=0, why=text), "queries": [], "chosen": None,
                "answer": ReadAnswer([text], ["text"], [[text]], more=True), "longest": 1, "seconds": "1", "most": 1,
-               "largest": 1, "chart": QueryChart("bar", "category", 0, (0,)), "style_ids": []}  # fmt: skip
+               "largest": 1, "chart": QueryChart("bar", "category", 0, (0,)), "style_ids": [], "forms": None}  # fmt: skip
     if template == "account.html":
         values["text"] = ""
     return PageShape(TEMPLATES.get_template(template).render(**values))
