@@ -66,6 +66,9 @@ MEANINGS = {
 }
 """What each option that several commands explain differently means, and the words that all of them say."""
 
+FLAGS = {("demo", "--ui")}
+"""The uses that take nothing, though other commands take a value: a demo chooses its address itself."""
+
 
 def collect(group, path=()):
     """Yield (command, option, type of its value, help) for all commands."""
@@ -97,12 +100,14 @@ def find_shared(uses):
 def find_strangers(uses, meanings):
     """The uses of options that do not say what the option means, or take something else than the others."""
     types = {}
-    for _, flag, kind, _ in uses:
-        types.setdefault(flag, kind)
+    for command, flag, kind, _ in uses:
+        if (command, flag) not in FLAGS:
+            types.setdefault(flag, kind)
     return [
         (command, flag, text)
         for command, flag, kind, text in uses
-        if kind != types[flag] or (flag in meanings and not re.search(meanings[flag][1], text))
+        if kind != ("flag" if (command, flag) in FLAGS else types[flag])
+        or (flag in meanings and not re.search(meanings[flag][1], text))
     ]
 
 

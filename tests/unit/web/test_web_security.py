@@ -136,5 +136,7 @@ def test_the_templates_mark_as_html_only_what_is_made_of_elements():
     assert not [name for name, text in texts.items() if "|safe" in text or "autoescape" in text or " style=" in text]
     trusted = [line.strip() for text in texts.values() for line in text.splitlines() if "trusted(" in line]
     assert sorted(trusted) == [
-        '<div class="story">{{ trusted(model.report.to_fragment()) }}</div>', "{{ trusted(section) }}", "{{ trusted(text) }}",
-    ]  # fmt: skip
+        '<div class="story">{{ trusted(model.report.to_fragment()) }}</div>',
+        "{{ trusted(section) }}",
+        "{{ trusted(text) }}",
+    ]
