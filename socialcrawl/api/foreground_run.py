@@ -8,8 +8,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import FrameType
 
-from sqlalchemy import Connection
-
 from socialcrawl.campaign.build import OpenCampaign, build
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.engine.loop import GRACE, run
@@ -86,13 +84,13 @@ def _obey_stops(campaign: OpenCampaign) -> Iterator[threading.Event]:
 
     A stop from before the run counts no more: whoever runs it wants it to go on. The database is read in a thread.
     """
-    name, before = campaign.settings.name, _read_stop(campaign.store.connection, campaign.settings.name)
+    name, before = campaign.settings.name, daemons.read_stop(campaign.store.connection, campaign.settings.name)
     stopped, ended = threading.Event(), threading.Event()
 
     def look() -> None:
         while not ended.wait(LOOK):
             with suppress(SocialcrawlError), open_existing(campaign.settings.database) as connection:
-                if (now := _read_stop(connection, name)) is not None and now != before:
+                if (now := daemons.read_stop(connection, name)) is not None and now != before:
                     stopped.set()
                     campaign.clock.interrupt()
                     return
@@ -104,11 +102,6 @@ def _obey_stops(campaign: OpenCampaign) -> Iterator[threading.Event]:
     finally:
         ended.set()
         thread.join(LOOK)
-
-
-def _read_stop(connection: Connection, name: str) -> float | None:
-    """Return when a campaign was stopped; None: it is not."""
-    return next((one.paused for one in daemons.read_leases(connection) if one.campaign == name and one.stopped), None)
 
 
 @contextmanager

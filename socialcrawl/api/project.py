@@ -261,6 +261,13 @@ class Project:
 
         Raises:
             SettingsError, StoreError: see `start` and `stop`.
+
+        Example:
+            >>> try:
+            ...     sc.open_project("example.db").restart("other")
+            ... except sc.SettingsError as error:
+            ...     print(error)
+            There is no campaign 'other' here; there are: sky.
         """
         place = self._find_place(campaign)
         if not is_missing(place.where) and self._find(campaign)[0].state != IDLE:

@@ -7,7 +7,6 @@ from fastapi import APIRouter, Body, Depends
 from fastapi.exceptions import HTTPException
 
 from socialcrawl import CampaignFile, CampaignStatus, ConflictError, Project, SettingsError
-from socialcrawl.web.campaign_edits import add_accounts, change_budget, describe_effect, open_file, read_editable
 from socialcrawl.web.control_models import (
     AccountsChange,
     BudgetChange,
@@ -16,6 +15,7 @@ from socialcrawl.web.control_models import (
     EditedItem,
     StartOptions,
 )
+from socialcrawl.web.file_forms import add_accounts, change_budget, describe_effect, open_file, read_editable
 from socialcrawl.web.http_api import ERRORS, REFUSED, Campaigns, Status, check_change, describe_campaign
 from socialcrawl.web.http_models import ChangedItem
 

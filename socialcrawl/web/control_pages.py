@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from socialcrawl import CampaignStatus, ConflictError, CostError, Project, SettingsError, SocialcrawlError
-from socialcrawl.web.campaign_edits import (
+from socialcrawl.web.file_forms import (
     BUDGET,
     EditableSettings,
     add_accounts,

@@ -52,14 +52,14 @@ HOMES = {
     "sqlalchemy": ("storage/", "exporters/"),
     "alembic": ("storage/database/connection.py", "storage/database/health.py", "storage/schema/kept.py"),
     "starlette": ("daemon/health_page.py", "web/web_app.py"),
-    "fastapi": ("web/web_app.py", "web/http_api.py", "web/pages.py"),
+    "fastapi": ("web/",),
     "jinja2": ("web/page_templates.py",),
     "uvicorn": ("mock/server.py", "cli/commands/explore.py", "cli/commands/ui.py", "daemon/health_page.py"),
     "apprise": ("daemon/notice_addresses.py",),
     "apscheduler": ("daemon/daemon.py", "daemon/scheduler.py", "cli/commands/daemon.py"),
     "structlog": (
         "daemon/daemon.py", "daemon/database_threads.py", "daemon/logs.py", "daemon/notices.py",
-        "daemon/run_monitor.py", "cli/commands/daemon.py",
+        "daemon/run_monitor.py", "cli/commands/child_pages.py", "cli/commands/daemon.py",
     ),
     "prometheus_client": ("daemon/health_page.py", "daemon/metrics.py"),
     "typer": (
@@ -90,7 +90,7 @@ HOMES = {
     "pydantic": (
         "campaign/policies.py", "campaign/settings.py", "campaign/settings_errors.py", "campaign/sections/",
         "crawls/capture/section.py", "crawls/refresh/section.py", "crawls/sample/section.py", "crawls/track/section.py",
-        "web/http_models.py",
+        "web/http_models.py", "web/control_models.py",
     ),
     "pydantic_core": ("campaign/settings.py",),
     "tenacity": ("ratelimit/retry.py",),

@@ -57,6 +57,7 @@ MEANINGS = {
     "--top": ("how many are listed, the first ones", "to list|are shown"),
     "--topic-share": ("the share of generated nodes with a value", "^Share of .*nodes with a value"),
     "--topic": ("a topic", "topic|happy"),
+    "--ui": ("the pages of campaigns", "a browser"),
     "--users": ("the number of generated accounts", "Number of nodes|^Of a generated"),
     "--web": ("a known web graph", "web graph"),
     "--window": ("the length of a rate-limit window", "[Ll]ength of .*rate-limit window"),
@@ -64,6 +65,8 @@ MEANINGS = {
     "--yes": ("do not ask", "without asking"),
 }
 """What each option that several commands explain differently means, and the words that all of them say."""
+EITHER = ("--ui",)
+"""Flags that take a value in other commands: a daemon's pages have an address that others know, a demo's do not."""
 
 
 def collect(group, path=()):
@@ -101,7 +104,7 @@ def find_strangers(uses, meanings):
     return [
         (command, flag, text)
         for command, flag, kind, text in uses
-        if kind != types[flag] or (flag in meanings and not re.search(meanings[flag][1], text))
+        if (kind != types[flag] and flag not in EITHER) or (flag in meanings and not re.search(meanings[flag][1], text))
     ]
 
 
