@@ -9,6 +9,7 @@ from web_pages import PageShape
 
 from socialcrawl import CampaignStatus
 from socialcrawl.text.terminal import escape_controls
+from socialcrawl.web.file_forms import BUDGET, EditableSettings
 from socialcrawl.web.page_templates import format_value, make_templates, make_web_link
 from socialcrawl.web.security import PageVisitor
 from socialcrawl.web.sparkline import draw_sparkline
@@ -35,13 +36,19 @@ def page_of(text, template="posts.html"):
                "act": text, "step": None, "page": "https://example.org/a"}  # fmt: skip
     values = {"posts": [post], "accounts": [account], "more": None, "status": status_of(text),
               "campaigns": [status_of(text)], "visitor": PageVisitor(known=True, csrf="c"), "title": text, "text": text,
-              "name": text, "page": None}  # fmt: skip
+              "name": text, "page": None, "cost": text, "note": text, "offers": True, "shown": {"steps": text},
+              "given": {"seeds": text}, "wrong": dict.fromkeys(("", "steps", "seeds"), text), "budget": BUDGET,
+              "forms": EditableSettings(text, {"steps": 1}, {"seeds": 1})}  # fmt: skip
     if template == "account.html":
         values["text"] = ""
     return PageShape(TEMPLATES.get_template(template).render(**values))
 
 
-@pytest.mark.parametrize("template", ["posts.html", "accounts.html", "overview.html", "message.html", "account.html"])
+@pytest.mark.parametrize(
+    "template",
+    ["posts.html", "accounts.html", "overview.html", "message.html", "account.html", "control.html",
+     "control_answer.html"],
+)  # fmt: skip
 @given(text=NASTY)
 def test_names_and_texts_of_others_change_no_tag_and_no_attribute_of_a_page(template, text):
     page, plain = page_of(text, template), page_of("plain", template)
