@@ -16,7 +16,6 @@ from socialcrawl.errors import SocialcrawlError
 from socialcrawl.render.campaign_report import CampaignReport, read_report
 from socialcrawl.render.live_screen import CampaignView
 from socialcrawl.storage import daemons
-from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.database.health import open_existing
 
 LOOK = 2.0  # seconds between two looks whether somebody stops it
@@ -85,13 +84,13 @@ def _obey_stops(campaign: OpenCampaign) -> Iterator[threading.Event]:
 
     A stop from before the run counts no more: whoever runs it wants it to go on. The database is read in a thread.
     """
-    name, before = campaign.settings.name, _read_stop(campaign.store.connection, campaign.settings.name)
+    name, before = campaign.settings.name, daemons.read_stop(campaign.store.connection, campaign.settings.name)
     stopped, ended = threading.Event(), threading.Event()
 
     def look() -> None:
         while not ended.wait(LOOK):
             with suppress(SocialcrawlError), open_existing(campaign.settings.database) as connection:
-                if (now := _read_stop(connection, name)) is not None and now != before:
+                if (now := daemons.read_stop(connection, name)) is not None and now != before:
                     stopped.set()
                     campaign.clock.interrupt()
                     return
@@ -103,11 +102,6 @@ def _obey_stops(campaign: OpenCampaign) -> Iterator[threading.Event]:
     finally:
         ended.set()
         thread.join(LOOK)
-
-
-def _read_stop(connection: Opened, name: str) -> float | None:
-    """Return when a campaign was stopped; None: it is not."""
-    return next((one.paused for one in daemons.read_leases(connection) if one.campaign == name and one.stopped), None)
 
 
 @contextmanager

@@ -182,6 +182,11 @@ def request_stop(connection: Connection, now: float) -> list[LiveDaemon]:
     return found
 
 
+def read_stop(connection: Connection, name: str) -> float | None:
+    """Return when a campaign was stopped (Unix seconds); None: it is not."""
+    return next((one.paused for one in read_leases(connection) if one.campaign == name and one.stopped), None)
+
+
 def find_live_daemons(connection: Connection, now: float) -> list[LiveDaemon]:
     """Return the daemons of this database that have not left and were heard of a short while ago."""
     with convert_errors(connection), read_unlocked(connection):

@@ -57,7 +57,7 @@ MEANINGS = {
     "--top": ("how many are listed, the first ones", "to list|are shown"),
     "--topic-share": ("the share of generated nodes with a value", "^Share of .*nodes with a value"),
     "--topic": ("a topic", "topic|happy"),
-    "--ui": ("the pages in a browser", "pages|browser"),
+    "--ui": ("the pages of campaigns", "a browser"),
     "--users": ("the number of generated accounts", "Number of nodes|^Of a generated"),
     "--web": ("a known web graph", "web graph"),
     "--window": ("the length of a rate-limit window", "[Ll]ength of .*rate-limit window"),
@@ -65,9 +65,8 @@ MEANINGS = {
     "--yes": ("do not ask", "without asking"),
 }
 """What each option that several commands explain differently means, and the words that all of them say."""
-
-FLAGS = {("demo", "--ui")}
-"""The uses that take nothing, though other commands take a value: a demo chooses its address itself."""
+EITHER = ("--ui",)
+"""Flags that take a value in other commands: a daemon's pages have an address that others know, a demo's do not."""
 
 
 def collect(group, path=()):
@@ -100,14 +99,12 @@ def find_shared(uses):
 def find_strangers(uses, meanings):
     """The uses of options that do not say what the option means, or take something else than the others."""
     types = {}
-    for command, flag, kind, _ in uses:
-        if (command, flag) not in FLAGS:
-            types.setdefault(flag, kind)
+    for _, flag, kind, _ in uses:
+        types.setdefault(flag, kind)
     return [
         (command, flag, text)
         for command, flag, kind, text in uses
-        if kind != ("flag" if (command, flag) in FLAGS else types[flag])
-        or (flag in meanings and not re.search(meanings[flag][1], text))
+        if (kind != types[flag] and flag not in EITHER) or (flag in meanings and not re.search(meanings[flag][1], text))
     ]
 
 

@@ -19,7 +19,7 @@ from x_crawls import TOKEN, TOKEN_ENV, TOPIC, posts_file, rows
 import socialcrawl as sc
 from socialcrawl.mock.server import serve_in_thread
 
-WITHIN = 60.0
+WITHIN = 300.0
 TOWN = """name = "town"  # ours
 database = "town.db"
 [topic]

@@ -79,8 +79,9 @@ COLOURS = 128  # of the picture, which is small then
 def take_live_picture(out: Path, folder: Path) -> None:
     """Take the picture of a demo under way, as its page shows it."""
     child = subprocess.Popen(
-        [*COMMAND, "demo", "--ui"], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        env={**ENVIRONMENT, "XDG_STATE_HOME": str(folder), "BROWSER": "true"}, start_new_session=True,
+        [*COMMAND, "demo", "--ui", "--control", "0.1"], cwd=folder, start_new_session=True, text=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        env={**ENVIRONMENT, "XDG_STATE_HOME": str(folder), "BROWSER": "true"},
     )  # fmt: skip
     try:
         line = ""
@@ -94,11 +95,13 @@ def take_live_picture(out: Path, folder: Path) -> None:
                 (one,) = client.get(f"{url}api/v1/campaigns", timeout=60).json()["campaigns"] or ({"steps": 0},)
             steps = one["steps"]
         with browsing(viewport={"width": 1100, "height": 900}) as page:
+            page.route("**/events", lambda route: route.abort())  # so that what is left out stays so
             page.goto(f"{url}campaigns/{one['key']}")
             page.locator(".main-svg").first.wait_for()
-            page.locator("#curve").scroll_into_view_if_needed()
-            page.evaluate("scrollTo(0, 0)")
-            page.screenshot(path=out, full_page=True, clip={"x": 0, "y": 0, "width": 1100, "height": 1050})
+            for left_out in ("#top", "#steering", ".lead .quiet"):  # words, for room, and the name of this machine
+                page.locator(left_out).evaluate("one => { one.hidden = true }")
+            page.wait_for_timeout(1_000)
+            page.screenshot(path=out, full_page=True, clip={"x": 0, "y": 0, "width": 1100, "height": 870})
     finally:
         os.killpg(child.pid, signal.SIGINT)
         child.wait(60)

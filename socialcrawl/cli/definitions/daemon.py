@@ -27,7 +27,7 @@ def daemon(
         str | None, typer.Option(help="Serve /healthz and /metrics at HOST:PORT, such as 127.0.0.1:9464.")
     ] = None,
     ui: Annotated[
-        str | None, typer.Option(help="Serve the pages of `socialcrawl ui` at HOST:PORT, such as 127.0.0.1:8002.")
+        str | None, typer.Option(help="Also serve the pages of `socialcrawl ui`, for a browser, at HOST:PORT.")
     ] = None,
     allow_remote: Annotated[
         bool, typer.Option("--allow-remote", help="Let other machines open these pages; see --health and --ui.")

@@ -146,9 +146,9 @@ def ui(
     allow_host: AllowHost = None,
     with_stdin: WithStdin = False,
 ) -> None:
-    """Show and control campaigns in a browser.
+    """Show campaigns in a browser, live.
 
-    It shows their state, cost, curves and decisions live, and starts, pauses, stops and changes them, until Ctrl-C.
+    It shows their state, cost, curves and decisions, and starts, pauses, stops and changes them, until Ctrl-C.
     """
     from socialcrawl.cli.commands.ui import WebOptions, serve_pages  # noqa: PLC0415
 

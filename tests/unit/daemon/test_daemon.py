@@ -749,3 +749,49 @@ def test_a_locked_database_stops_neither_the_eyes_of_the_daemon_nor_its_other_ca
         books.write_states(path, [], BEGIN)
         books.leave(path, [], BEGIN)
         assert monotonic() - began < 60.0  # four waits of two seconds; those of campaigns wait for 120
+
+
+def test_a_stopped_campaign_is_left_alone_until_it_is_resumed_and_is_not_called_paused(world):
+    world.write("alone")
+
+    def change(deed, *given):
+        with open_database(world.folder / "week.db", create=False) as connection:
+            assert deed(connection, ["alone"], *given) == ["alone"]
+
+    world.at(0.5, lambda: change(daemons.stop_campaigns, world.time.now()))
+    world.at(2.0, lambda: change(daemons.resume_campaigns))
+    week = world.live(3)
+    assert PAUSED not in world.states("alone")
+    assert "stopped by a person" in world.why("alone", STOPPED)[0]
+    assert ("alone", STOPPED) in week.told
+    (ended, began) = world.sql("select max(sent_at), (select min(sent_at) from request where sent_at > max(r.sent_at)) "
+                               "from request r where sent_at < ?", format_time(BEGIN + 1.9 * HOUR))[0]  # fmt: skip
+    assert ended < format_time(BEGIN + 0.6 * HOUR)
+    assert began >= format_time(BEGIN + 2.0 * HOUR)
+
+
+def test_a_daemon_until_done_ends_when_its_campaigns_are_done_and_not_while_one_is_paused(world):
+    world.write("alone", "[budget]\nmax_requests = 40\n")
+    world.live(0.1)
+    with open_database(world.folder / "week.db", create=False) as connection:
+        daemons.pause_campaigns(connection, ["alone"], world.time.now())
+    ended = []
+
+    def resume():
+        with open_database(world.folder / "week.db", create=False) as connection:
+            ended.append(world.week.daemon.stopping)
+            daemons.resume_campaigns(connection, ["alone"])
+
+    world.at(1.0, resume)
+    begun = Week.__init__
+
+    def until_done(week, *given, **more):
+        begun(week, *given, **more)
+        week.daemon.until_done = True
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Week, "__init__", until_done)
+        world.live(24)
+    assert ended == [False]
+    assert world.states("alone")[-1] == STOPPED
+    assert world.time.now() < BEGIN + 6 * HOUR

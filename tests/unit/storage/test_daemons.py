@@ -193,3 +193,20 @@ def test_a_database_that_can_be_read_and_not_written_is_complained_of_once_until
         books.write_states(path, [], AT + later)
         assert said == ["The disk is full", ""][:told]
     books.leave(path, [], AT)
+
+
+def test_a_stop_is_no_pause_and_either_is_ended_by_resuming(two):
+    assert daemons.stop_campaigns(two, ["one"], AT) == ["one"]
+    assert (state_of(two).paused, state_of(two).stopped, state_of(two, "two").stopped) == (AT, True, False)
+    assert daemons.pause_campaigns(two, ["one"], AT + 1) == ["one"]
+    assert (state_of(two).paused, state_of(two).stopped) == (AT + 1, False)
+    assert daemons.stop_campaigns(two, ["one"], AT + 2) == ["one"]
+    assert daemons.resume_campaigns(two, ["one"]) == ["one"]
+    assert (state_of(two).paused, state_of(two).stopped) == (None, False)
+
+
+def test_a_campaign_that_a_command_has_paused_is_not_stopped(two):
+    by = daemons.Pauser("forget", 12, "a")
+    daemons.pause_campaigns(two, ["one"], AT, by)
+    assert daemons.stop_campaigns(two, ["one"], AT + 1) == []
+    assert state_of(two).paused_by == by

@@ -82,6 +82,14 @@ def state(client, key):
     return client.get(f"/api/v1/campaigns/{key}").json()["state"]
 
 
+def wait_for(client, key, wanted):
+    """Wait until the pages know a state that others have written: they do not read a database all the time."""
+    ends = time.monotonic() + 60
+    while (found := state(client, key)) != wanted:
+        assert time.monotonic() < ends, found
+        time.sleep(0.05)
+
+
 def test_nothing_is_started_stopped_or_changed_without_the_token_and_the_csrf_token(client, key, folder):
     forms = {"accounts": "cleo", "has_steps": "1", "steps": "99"}
     body = {"accounts": ["cleo"], "steps": 99}
@@ -206,6 +214,7 @@ def test_a_campaign_that_a_process_has_is_not_started_and_the_page_says_which_ha
         beat = CampaignHeartbeat("example", "waiting", "for its window", None, now, held=True, since=now)
         daemons.write_heartbeat(connection, "d", [beat], now)
     csrf = log_in(client)
+    wait_for(client, key, "waiting")
     page = client.get(f"/campaigns/{key}").text
     assert [word for word in ("Start", "Pause", "Stop") if f">{word}</button>" in page] == ["Pause", "Stop"]
     assert "Save and" not in page, "the daemon takes a changed file up by itself"
@@ -225,7 +234,7 @@ def test_stop_is_said_in_words_and_start_and_resume_end_it(client, key, folder):
     assert told["changed"] is False
     assert ">Start</button>" in client.get(f"/campaigns/{key}").text
     assert sc.open_project(folder).pause("example"), "a pause is another thing"
-    assert state(client, key) == "paused"
+    wait_for(client, key, "paused")
     assert client.post(f"/campaigns/{key}/stop", data={"csrf": csrf}).status_code == 303
     assert client.post(f"/api/v1/campaigns/{key}/resume", headers=BEARER).json()["changed"]
     assert state(client, key) == "idle"

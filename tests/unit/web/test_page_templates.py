@@ -13,6 +13,7 @@ from socialcrawl.text.terminal import escape_controls
 from socialcrawl.web.data_models import IndexItem, PostChoice
 from socialcrawl.web.data_pages import mark_words
 from socialcrawl.web.data_reading import ReadAnswer
+from socialcrawl.web.file_edits import BUDGET, EditableSettings
 from socialcrawl.web.page_templates import format_value, make_templates, make_web_link
 from socialcrawl.web.query_charts import QueryChart
 from socialcrawl.web.security import PageVisitor
@@ -40,20 +41,22 @@ def page_of(text, template):
                "act": text, "step": None, "page": "https://example.org/a"}  # fmt: skip
     values = {"posts": [post], "accounts": [account], "more": None, "status": status_of(text),
               "campaigns": [status_of(text)], "visitor": PageVisitor(known=True, csrf="c"), "title": text, "text": text,
-              "name": text, "page": None}  # fmt: skip
+              "name": text, "page": None, "cost": text, "note": text, "offers": True, "shown": {"steps": text},
+              "given": {"seeds": text}, "wrong": dict.fromkeys(("", "steps", "seeds"), text), "budget": BUDGET,
+              "forms": EditableSettings(text, {"steps": 1}, {"seeds": 1})}  # fmt: skip
     values |= {"wanted": PostChoice(query=text, author=text, since=text, until=text), "begun": True, "terms": text,
                "errors": dict.fromkeys(("query", "author", "since", "until"), text), "why": text, "query": text,
                "index": IndexItem(needed=True, running=False, posts=0, why=text), "queries": [], "chosen": None,
                "answer": ReadAnswer([text], ["text"], [[text]], more=True), "longest": 1, "seconds": "1", "most": 1,
-               "largest": 1, "chart": QueryChart("bar", "category", 0, (0,)), "style_ids": [],
-               "forms": None}  # fmt: skip
+               "largest": 1, "chart": QueryChart("bar", "category", 0, (0,)), "style_ids": []}  # fmt: skip
     if template == "account.html":
         values["text"] = ""
     return PageShape(TEMPLATES.get_template(template).render(**values))
 
 
 @pytest.mark.parametrize("template", ["search.html", "sql.html", "export.html", "accounts.html", "overview.html",
-                                      "message.html", "account.html"])  # fmt: skip
+                                      "message.html", "account.html", "control.html",
+                                      "control_answer.html"])  # fmt: skip
 @settings(deadline=None)
 @given(text=NASTY)
 def test_names_and_texts_of_others_change_no_tag_and_no_attribute_of_a_page(template, text):
