@@ -71,7 +71,7 @@ def check_start(place: CampaignPlace, *, accept_cost: bool) -> Path:
     """
     file = _find_file(place)
     plan = check_campaign(read(file))
-    if (plan.settings.name, plan.settings.database) != (place.name, place.where):
+    if plan.settings.name != place.name or _resolve(plan.settings.database) != _resolve(place.where):
         raise SettingsError(f"{file} is the file of another campaign now: reload the list of campaigns.")
     open_access(plan.settings, plan.base, lease=False)
     if not accept_cost:
@@ -125,6 +125,10 @@ def await_release(place: CampaignPlace, within: float = LETTING_GO) -> None:
         if time.monotonic() > ends:
             raise HeldError(f"Process {holder.pid} on {holder.host} has not let go within {within:.0f} s: wait for it.")
         time.sleep(LOOK)
+
+
+def _resolve(where: DatabaseAddress) -> DatabaseAddress:
+    return where.resolve() if isinstance(where, Path) else where
 
 
 def _find_file(place: CampaignPlace) -> Path:

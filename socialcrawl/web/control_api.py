@@ -58,7 +58,7 @@ def get_budget(status: Status) -> BudgetItem:
 def set_budget(status: Status, project: Campaigns, change: BudgetChange) -> EditedItem:
     """Change the budget in the campaign file."""
     given = change.model_dump(exclude_unset=True, exclude={"digest"})
-    return _edit(project, status, change.digest, lambda file: change_budget(file, given), epoch=False)
+    return _edit(project, status, change.digest, lambda file: change_budget(status, file, given), epoch=False)
 
 
 @control_api.post("/campaigns/{key}/seeds", **Change)

@@ -66,7 +66,7 @@ def set_budget(request: Request, status: Status, project: Campaigns, form: Form)
     values, wrong = _read_budget(form)
     if not wrong:
         try:
-            changed = change_budget(open_file(status, form.get("digest")), values)
+            changed = change_budget(status, open_file(status, form.get("digest")), values)
         except SettingsError as error:
             wrong = _place_errors(error)
         else:

@@ -6,8 +6,11 @@ import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, time
+from functools import cache
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
+
+from socialcrawl import describe_settings
 
 BASIC = {
     "name": "Name", "topic.keywords": "Keywords", "topic.languages": "Languages", "capture.from": "From",
@@ -22,8 +25,9 @@ IF_IN_TEMPLATE = ("source.base_url", "source.contact", "source.hosts")
 """Those of BASIC that matter on some platforms only: their templates set them."""
 CHOSEN = ("kind", "source.platform")
 """What is chosen before there is a form, and stays."""
-BY_HAND = ("notify.command",)
-"""What pages do not change: whoever has their token should not get to run programs of this machine."""
+BY_HAND = ("notify.command", "source.insecure")
+"""What pages do not change: whoever has their token should not get to run programs of this machine, nor reach others
+behind it."""
 LOADED = ("crawl.estimator", "crawl.start", "crawl.strategy", "crawl.shadows", "sample.walk")
 """Names that may be module:Class, which pages do not load."""
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
@@ -192,17 +196,30 @@ def read_value(key: str, described: Mapping[str, Any], text: str) -> Any:
     return text
 
 
+@cache
+def list_prefixes() -> tuple[str, ...]:
+    """Return how the names of variables begin that pages may set as a token: with a platform, or this program."""
+    (names,) = (one["suggestions"] for key, one in list_keys(describe_settings()) if key == "source.platform")
+    return (*(f"{name.upper().replace('-', '_')}_" for name in names), "SOCIALCRAWL_")
+
+
 def refuse_value(key: str, described: Mapping[str, Any], value: Any) -> str:
     """Return why pages do not set a value, although a file may have it; "" where they do."""
     texts = [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)]
     if key in BY_HAND:
-        return "programs are named in the file only: edit it by hand."
+        return "it is set in the file only: edit it by hand."
     if key in LOADED and any(":" in text for text in texts):
         return "code is named in the file only: edit it by hand."
     if key.endswith("_env") and any(not VARIABLE.fullmatch(text) for text in texts):
         return (
             "write the name of an environment variable, such as X_BEARER_TOKEN: capital letters, digits and _ only. "
             "What was typed was not kept, as it may be a secret."
+        )
+    if key == "source.token_env" and not all(text.startswith(list_prefixes()) for text in texts):
+        return (
+            f"pages name variables of platforms only: begin it with {', '.join(list_prefixes()[:-1])} or "
+            f"{list_prefixes()[-1]}, or edit the file by hand. Otherwise, whoever uses these pages could send any "
+            "variable of this server to a server of their choice."
         )
     is_path = key == "database" or '"format": "path"' in json.dumps(described["schema"])
     if is_path and any(not _is_inside(text) or (key == "database" and ":" in text) for text in texts):

@@ -65,7 +65,7 @@ def read_editable(status: CampaignStatus) -> EditableSettings:
     return EditableSettings(file.digest, values, lists)
 
 
-def change_budget(file: CampaignFile, values: Mapping[str, Any]) -> bool:
+def change_budget(status: CampaignStatus, file: CampaignFile, values: Mapping[str, Any]) -> bool:
     """Change keys of the budget and save the file; return False if it said so already.
 
     Raises:
@@ -73,7 +73,12 @@ def change_budget(file: CampaignFile, values: Mapping[str, Any]) -> bool:
         ConflictError: somebody else has changed the file.
     """
     before, given = file.values, dict[str, dict[str, Any]]()
+    spent = {"max_money": status.dollars, "max_requests": status.requests}
     for key, value in values.items():
+        if isinstance(value, int | float) and 0 <= value < spent.get(key, 0):
+            raise SettingsError(
+                f"[budget] {key} would be below what is spent, {spent[key]:,.6g}: stop the campaign to spend no more."
+            )
         section = BUDGET[key][0]
         if before.get(section, {}).get(key) != value:
             given.setdefault(section, {})[key] = value

@@ -67,7 +67,8 @@ def test_what_is_no_value_is_refused_with_what_to_write(key, text):
     ("key", "value"),
     [
         ("notify.command", ["rm", "-rf", "/"]), ("crawl.estimator", "os:system"), ("crawl.shadows", ["bfs", "a:b"]),
-        ("source.token_env", "AAAAsecret"), ("notify.webhook_env", "https://hooks.example/x"),
+        ("source.token_env", "AAAAsecret"), ("source.token_env", "AWS_SECRET_ACCESS_KEY"), ("source.insecure", True),
+        ("notify.webhook_env", "https://hooks.example/x"),
         ("database", "/etc/x.db"), ("database", "../x.db"), ("database", "postgresql://u@h/n"), ("database", "C:x.db"),
         ("seeds.file", "/etc/passwd"), ("topic.model", "..\\..\\x"), ("source.policy", "~/x.toml"),
     ],

@@ -96,7 +96,7 @@ def test_a_report_that_takes_long_holds_up_no_page_and_is_shown_when_it_was_read
         page = client.get(f"/campaigns/{key}").text
         assert "The report is being read" in page
         (later,) = re.findall(r'data-later="([^"]*)"', page)
-        assert f'href="/campaigns/{key}/posts"' in page
+        assert f'href="/campaigns/{key}/search"' in page
         assert client.get(later).json()["values"]["steps"] > 0
         page = client.get(f"/campaigns/{key}").text
         assert "Found so far" in page
