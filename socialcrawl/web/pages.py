@@ -144,12 +144,17 @@ async def log_in(request: Request) -> Response:
     access: Access = request.app.state.access
     client = request.client.host if request.client else ""
     if wait := access.backoff.get_wait(client):
-        made = render(request, "login.html", 429, why=f"Too many wrong tokens: try again in {wait:.0f} s.")
+        made = render(request, "login.html", 429, why=f"Too many wrong tokens: try again in {wait + 1:.0f} s.")
         made.headers["retry-after"] = f"{wait + 1:.0f}"
         return made
     if not access.sessions.is_token((await read_form(request)).get("token", "").strip()):
         access.backoff.fail(client)
-        return render(request, "login.html", 401, why="This is not the token of these pages.")
+        return render(
+            request,
+            "login.html",
+            401,
+            why="This is not the token of these pages. It is 64 characters of 0 to 9 and a to f.",
+        )
     access.backoff.succeed(client)
     done = RedirectResponse("/", 303)
     secure = request.url.scheme == "https"
