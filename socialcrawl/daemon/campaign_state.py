@@ -45,7 +45,7 @@ def describe_pause(held: CampaignLease) -> str:
         at = "" if held.paused is None else f" at {format_time(held.paused)[:19].replace('T', ' ')} UTC"
         if held.stopped:
             return f"stopped by a person{at}: start it from its page, or with `socialcrawl run` or `socialcrawl resume`"
-        return f"paused with `socialcrawl pause`{at}: `socialcrawl resume` continues it"
+        return f"paused by a person{at}: resume it from its page, or with `socialcrawl resume`"
     by = held.paused_by
     return f"{PASSING}{by.command}` is done (process {by.pid} on {by.host})"
 

@@ -33,7 +33,7 @@ def show_forms(request: Request, status: Status, saved: Annotated[str, Query(max
         note = "The file said so already: nothing has changed."
     elif saved in SAVED:
         note = f"Saved. {describe_effect(status, epoch=SAVED[saved])}"
-    offers = saved in SAVED and saved != "none" and not status.watched
+    offers = saved in SAVED and saved != "none" and (not status.watched or status.state == "paused")
     return _show_forms(request, status, note=note, offers=offers)
 
 

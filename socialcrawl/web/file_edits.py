@@ -125,7 +125,8 @@ def describe_effect(status: CampaignStatus, *, epoch: bool) -> str:
     if status.watched:
         where = status.daemon is None or status.daemon.endswith(f" on {socket.gethostname()}")
         on = "" if where else f", if {status.daemon} reads this very file"
-        return f"The daemon takes this up within a few seconds{on}, and goes on.{more}"
+        after = "is paused until you resume it" if status.state == "paused" else "goes on"
+        return f"The daemon takes this up within a few seconds{on}; the campaign {after}.{more}"
     if status.state == "running":
         return f"The campaign goes on with what the file said when it was run ({status.why}): restart it.{more}"
     return f"This counts from the next start on.{more}"

@@ -138,22 +138,28 @@ def browsing(**context):
 
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=find_browser(), args=list(FLAGS), env=dict(os.environ))
-        opened = browser.new_context(**context)
-        page = opened.new_page()
-        page.elsewhere, page.complaints = [], []
-
-        def route(handle):
-            if re.match(r"(https?|wss?)://(127\.0\.0\.1|localhost)[:/]|data:|blob:", handle.request.url):
-                handle.continue_()
-            else:
-                page.elsewhere.append(handle.request.url)
-                handle.abort()
-
-        opened.route("**/*", route)
-        page.on("console", lambda one: page.complaints.append(one.text) if one.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: page.complaints.append(str(error)))
+        page = open_page(browser, **context)
         yield page
         browser.close()
+
+
+def open_page(browser, **context):
+    """A page of a fresh context, without cookies; it opens no other host, and counts what `browsing` says."""
+    opened = browser.new_context(**context)
+    page = opened.new_page()
+    page.elsewhere, page.complaints = [], []
+
+    def route(handle):
+        if re.match(r"(https?|wss?)://(127\.0\.0\.1|localhost)[:/]|data:|blob:", handle.request.url):
+            handle.continue_()
+        else:
+            page.elsewhere.append(handle.request.url)
+            handle.abort()
+
+    opened.route("**/*", route)
+    page.on("console", lambda one: page.complaints.append(one.text) if one.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    return page
 
 
 UNLINKED = ("login", "nowhere")

@@ -4,7 +4,7 @@
 (() => {
   const page = document.querySelector("[data-charts]");
   const places = [...document.querySelectorAll("[data-chart]")];
-  if (!page || !places.length || !window.Plotly) return;
+  if (!page || !window.Plotly) return;
   let charts = null;
   let drawnAt = "";
   let loading = false;
@@ -170,6 +170,8 @@
         charts = await answer.json();
         drawnAt = steps;
         show();
+        // The page was made before there was a curve, so it has no place for it.
+        if (charts.curve && !places.some((one) => one.dataset.chart === "curve")) page.dispatchEvent(new CustomEvent("outgrown"));
       }
     } finally {
       // A report that takes long is read less often, so a viewer does not load the machine.

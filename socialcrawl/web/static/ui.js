@@ -10,13 +10,21 @@
     login.submit();
   }
 
+  // A form that somebody fills in is worth more than a newer page.
+  const isFilling = () => [...document.querySelectorAll("main input, main textarea")].some(
+    (one) => one === document.activeElement || one.value !== one.defaultValue,
+  );
+  const reload = () => {
+    if (!isFilling()) location.reload();
+  };
+
   // What takes long to read is shown when it is there.
   const later = document.querySelector("[data-later]");
   if (later) {
-    later.textContent = "This campaign is large, so its report takes a while. It appears here by itself.";
+    later.textContent = "It takes a while for a large campaign. It appears here by itself.";
     fetch(later.dataset.later, { credentials: "same-origin" }).then(async (answer) => {
-      if (answer.ok) location.reload();
-      else later.textContent = (await answer.json()).detail;
+      if (answer.ok) reload();
+      later.textContent = answer.ok ? "The report is ready. Reload this page to see it." : (await answer.json()).detail;
     });
   }
 
@@ -29,11 +37,11 @@
     source.addEventListener("error", () => {
       if (note) note.textContent = "The connection is lost; this page tries to connect again.";
     });
-    source.addEventListener("fragment", (event) => {
+    const put = (fragment) => {
       // Whoever is in the middle of a form or list keeps the place.
       const focused = place.contains(document.activeElement) ? document.activeElement : null;
       const target = focused && (focused.getAttribute("href") || (focused.form && focused.form.action));
-      place.innerHTML = event.data; // made by the server's templates, which escape
+      place.innerHTML = fragment; // made by the server's templates, which escape
       if (target) {
         const again = [...place.querySelectorAll("a, button")].find(
           (one) => (one.getAttribute("href") || (one.form && one.form.action)) === target,
@@ -41,7 +49,24 @@
         if (again) again.focus();
       }
       place.dispatchEvent(new CustomEvent("changed"));
+      if (document.querySelector("[data-empty]") && !place.querySelector('[data-steps="0"]')) reload();
+    };
+    // A button that is replaced while it is pressed would never be clicked: what comes meanwhile is shown afterwards.
+    let pressed = false;
+    let waiting = null;
+    source.addEventListener("fragment", (event) => {
+      if (pressed) waiting = event.data;
+      else put(event.data);
     });
+    const release = () => setTimeout(() => {
+      pressed = false;
+      if (waiting !== null) put(waiting);
+      waiting = null;
+    });
+    place.addEventListener("pointerdown", () => { pressed = true; });
+    addEventListener("pointerup", release);
+    addEventListener("pointercancel", release);
+    place.addEventListener("outgrown", reload);
     addEventListener("pagehide", () => source.close());
   }
 })();

@@ -119,7 +119,7 @@ def test_nobody_is_told_of_a_pause_that_a_command_makes_and_ends(folder, tmp_pat
         told = one.until(lambda: notes.exists() and notes.read_text("utf-8").splitlines())
         assert one.end()[0] == 0
     (event,) = map(json.loads, told)
-    assert (event["event"], "paused with `socialcrawl pause`" in event["text"]) == ("paused", True)
+    assert (event["event"], "paused by a person" in event["text"]) == ("paused", True)
 
 
 def test_what_a_command_had_paused_that_was_killed_is_resumed_by_the_daemon(folder, in_the_way):

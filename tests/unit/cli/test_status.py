@@ -107,7 +107,7 @@ def test_whoever_was_lost_or_paused_goes_on_at_no_instant(two, place, held):
     found = shown(place)
     assert [found[name]["until"] for name in found] == [None, None]
     assert found["one"]["state"] == ("lost" if held else "waiting")
-    assert (found["two"]["state"], found["two"]["why"][:31]) == ("paused", "paused with `socialcrawl pause`")
+    assert (found["two"]["state"], found["two"]["why"][:18]) == ("paused", "paused by a person")
 
 
 def test_a_pause_says_for_which_command_it_is(two, place):

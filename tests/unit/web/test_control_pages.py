@@ -275,3 +275,18 @@ def test_kinds_have_the_forms_that_have_an_effect(tmp_path):
             page = client.get(f"/campaigns/{one['key']}/control").text
             assert 'name="max_requests"' in page, one["name"]
             assert ("Add seeds" in page) is False, one["name"]
+
+
+def test_a_budget_of_a_paused_campaign_is_said_to_wait_and_the_page_offers_to_resume_it(client, key, folder):
+    now = time.time()
+    with opened(folder / "example.db") as connection:
+        daemons.enroll_daemon(connection, "d", "elsewhere", 4711, now)
+        beat = CampaignHeartbeat("example", "waiting", "for its window", None, now, held=False, since=now)
+        daemons.write_heartbeat(connection, "d", [beat], now)
+        daemons.pause_campaigns(connection, ["example"], now)
+    csrf = log_in(client)
+    saved = post(client, key, "budget", csrf, **budget(steps="31"))
+    page = client.get(saved.headers["location"]).text
+    assert "the campaign is paused until you resume it" in page
+    assert f'action="/campaigns/{key}/resume"' in page
+    assert ">Resume it</button>" in page
