@@ -149,12 +149,8 @@ async def log_in(request: Request) -> Response:
         return made
     if not access.sessions.is_token((await read_form(request)).get("token", "").strip()):
         access.backoff.fail(client)
-        return render(
-            request,
-            "login.html",
-            401,
-            why="This is not the token of these pages. It is 64 characters of 0 to 9 and a to f.",
-        )
+        why = "This is not the token of these pages. It is 64 characters of 0 to 9 and a to f."
+        return render(request, "login.html", 401, why=why)
     access.backoff.succeed(client)
     done = RedirectResponse("/", 303)
     secure = request.url.scheme == "https"

@@ -30,13 +30,6 @@
 
   const note = document.querySelector("[data-live-note]");
   for (const place of document.querySelectorAll("[data-events]")) {
-    const source = new EventSource(place.dataset.events);
-    source.addEventListener("open", () => {
-      if (note) note.textContent = "Live: changes appear by themselves.";
-    });
-    source.addEventListener("error", () => {
-      if (note) note.textContent = "The connection is lost; this page tries to connect again.";
-    });
     const put = (fragment) => {
       // Whoever is in the middle of a form or list keeps the place.
       const focused = place.contains(document.activeElement) ? document.activeElement : null;
@@ -54,10 +47,31 @@
     // A button that is replaced while it is pressed would never be clicked: what comes meanwhile is shown afterwards.
     let pressed = false;
     let waiting = null;
-    source.addEventListener("fragment", (event) => {
-      if (pressed) waiting = event.data;
-      else put(event.data);
+    let source = null;
+    const listen = () => {
+      source = new EventSource(place.dataset.events);
+      source.addEventListener("open", () => {
+        if (note) note.textContent = "Live: changes appear by themselves.";
+      });
+      source.addEventListener("error", () => {
+        if (note) note.textContent = "The connection is lost; this page tries to connect again.";
+      });
+      source.addEventListener("fragment", (event) => {
+        if (pressed) waiting = event.data;
+        else put(event.data);
+      });
+    };
+    // Browsers open six connections to a server, for all tabs together: one that nobody sees gives its own back.
+    const follow = () => {
+      if (source !== null) source.close();
+      source = null;
+      if (!document.hidden) listen();
+    };
+    document.addEventListener("visibilitychange", follow);
+    addEventListener("pageshow", (event) => {
+      if (event.persisted) follow();
     });
+    follow();
     const release = () => setTimeout(() => {
       pressed = false;
       if (waiting !== null) put(waiting);
@@ -67,6 +81,6 @@
     addEventListener("pointerup", release);
     addEventListener("pointercancel", release);
     place.addEventListener("outgrown", reload);
-    addEventListener("pagehide", () => source.close());
+    addEventListener("pagehide", () => source !== null && source.close());
   }
 })();
