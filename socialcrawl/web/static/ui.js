@@ -14,8 +14,10 @@
   const isFilling = () => [...document.querySelectorAll("main input, main textarea")].some(
     (one) => one === document.activeElement || one.value !== one.defaultValue,
   );
+  let leaving = false;
+  addEventListener("submit", () => { leaving = true; }); // a reload would take back the form that is sent
   const reload = () => {
-    if (!isFilling()) location.reload();
+    if (!leaving && !isFilling()) location.reload();
   };
 
   // What takes long to read is shown when it is there.
