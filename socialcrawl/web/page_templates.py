@@ -103,7 +103,11 @@ def list_buttons(status: CampaignStatus) -> list[tuple[str, str]]:
         return [("resume", "Resume"), ("stop", "Stop")]
     if status.state == "running":  # by a command, which no pause concerns
         return [("stop", "Stop")]
-    return [("start", "Start")] if status.file is not None and status.state != "done" else []
+    if status.state == "done" or not (status.file or status.requests):
+        return []
+    if status.file is not None:
+        return [("start", "Start")]
+    return [("resume", "Resume")] if status.state == "paused" else [("pause", "Pause")]
 
 
 def draw_spark(status: CampaignStatus) -> Markup:
