@@ -67,7 +67,6 @@ def test_somebody_watches_a_campaign_has_an_account_explained_and_pauses_it(tmp_
             assert pages.token not in page.content()
             page.get_by_role("link", name="town").click()
             wait_until(page, lambda: int(page.locator("[data-steps]").get_attribute("data-steps")) > 5)
-            page.reload()  # the places of charts come with the first steps
             page.locator('[data-chart="curve"] .lines').first.wait_for()
             first = read_end(page)
             assert first >= 1

@@ -40,6 +40,7 @@ def test_somebody_searches_posts_asks_by_sql_and_downloads_an_export(folder, tmp
         page.goto(pages.url)
         page.get_by_role("link", name="example").click()
         page.get_by_role("link", name="Search posts").click()
+        page.locator("article").first.wait_for()
         assert page.locator("article").count() == min(50, count_posts(folder, on_topic=True))
         page.get_by_label("Words").fill("telescope")
         page.get_by_label("Topic").select_option("all posts")

@@ -22,9 +22,9 @@ from socialcrawl.mock.server import serve_in_thread
 
 def press(page, key):
     """Press a key, and wait for the next post."""
-    before = page.locator(".counts").inner_text()
+    before = page.locator(".counts").text_content()  # the inner text changes also when the style sheet comes
     page.keyboard.press(key)
-    wait_until(page, lambda: page.locator(".counts").inner_text() != before)
+    wait_until(page, lambda: page.locator(".counts").text_content() != before)
 
 
 @pytest.mark.skipif(find_browser() is None, reason="there is no Chromium: apt-get install chromium")

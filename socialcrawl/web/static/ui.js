@@ -14,10 +14,13 @@
   const isFilling = () => [...document.querySelectorAll("main input, main textarea")].some(
     (one) => one === document.activeElement || one.value !== one.defaultValue,
   );
+  // What somebody presses now, or has followed or sent already, is not taken back by a reload.
+  let pressed = false;
   let leaving = false;
-  addEventListener("submit", () => { leaving = true; }); // a reload would take back the form that is sent
+  addEventListener("pointerdown", () => { pressed = true; });
+  addEventListener("beforeunload", () => { leaving = true; });
   const reload = () => {
-    if (!leaving && !isFilling()) location.reload();
+    if (!pressed && !leaving && !isFilling()) location.reload();
   };
 
   // What takes long to read is shown when it is there.
@@ -47,7 +50,6 @@
       if (document.querySelector("[data-empty]") && !place.querySelector('[data-steps="0"]')) reload();
     };
     // A button that is replaced while it is pressed would never be clicked: what comes meanwhile is shown afterwards.
-    let pressed = false;
     let waiting = null;
     let source = null;
     const listen = () => {
@@ -71,6 +73,7 @@
     };
     document.addEventListener("visibilitychange", follow);
     addEventListener("pageshow", (event) => {
+      leaving = false;
       if (event.persisted) follow();
     });
     follow();
@@ -79,7 +82,6 @@
       if (waiting !== null) put(waiting);
       waiting = null;
     });
-    place.addEventListener("pointerdown", () => { pressed = true; });
     addEventListener("pointerup", release);
     addEventListener("pointercancel", release);
     place.addEventListener("outgrown", reload);
