@@ -30,6 +30,7 @@ MOST_ROWS = 500  # of a page
 LONGEST = 2_000  # characters of a name or id
 PROBLEM: dict[str, Any] = {"model": Problem}
 ERRORS: dict[int | str, dict[str, Any]] = {
+    400: {**PROBLEM, "description": "The body is not text in UTF-8."},
     401: {**PROBLEM, "description": "The token is missing or wrong."},
     404: {**PROBLEM, "description": "There is no such campaign."},
     409: {**PROBLEM, "description": "Its database cannot be used now, or the campaign has not begun."},

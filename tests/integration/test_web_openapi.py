@@ -6,13 +6,24 @@ from api_campaigns import run_example
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from schemathesis import GenerationMode
+from schemathesis.specs.openapi.checks import positive_data_acceptance
 from web_pages import TOKEN, serving
 
+LONGEST_ADDRESS = 60_000  # characters
 EXAMPLES = 40  # requests of each kind to each operation
 LEFT_OUT = {
     "POST /api/v1/campaigns/{key}/start": "it begins a process that outlives the test",
     "POST /api/v1/campaigns/{key}/restart": "likewise",
 }
+OWN_RULES = {
+    **dict.fromkeys(
+        ("POST /api/v1/campaigns", "PATCH /api/v1/campaigns/{key}/file", "POST /api/v1/quote"),
+        "values are checked as a campaign file is, which no schema says",
+    ),
+    "GET /api/v1/settings": "packages add kinds and platforms",
+    "POST /api/v1/preview": "it needs a campaign or texts",
+}
+"""Operations that may refuse (422) what their schema allows, and why."""
 BEARER = {"authorization": f"Bearer {TOKEN}"}
 
 
@@ -38,7 +49,13 @@ def ask(operation, strategy, headers):
     @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
     @given(strategy)
     def send(case):
-        codes.add(case.call_and_validate(headers=headers).status_code)
+        excluded = [positive_data_acceptance] if operation.label in OWN_RULES else []
+        answer = case.call(headers=headers)
+        if len(answer.request.url) > LONGEST_ADDRESS:  # the server refuses these before the API sees them
+            assert answer.status_code == 400
+            return
+        case.validate_response(answer, headers=headers, excluded_checks=excluded)
+        codes.add(answer.status_code)
 
     send()
     return codes
