@@ -55,7 +55,9 @@ def load_file(file: str | None, digest: str | None, has_file: Callable[[Path], b
         SettingsError: there is none, or it is missing or no TOML.
     """
     if file is None:
-        raise SettingsError("This campaign has no campaign file: a Python program or a file that is gone began it.")
+        raise SettingsError(
+            "This campaign has no campaign file here: a Python program or a file that is gone began it."
+        )
     if not has_file(Path(file)):
         raise SettingsError(f"The file {file} of this campaign is not in a folder that is open here: open its folder.")
     return CampaignFile.load(file, digest=digest)

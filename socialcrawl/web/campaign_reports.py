@@ -13,9 +13,8 @@ from typing import Any
 from urllib.parse import quote
 
 from socialcrawl import CampaignStatus, Project
+from socialcrawl.web.kept_readings import LASTING, MOST, find_mark
 
-MOST = 16  # reports that are kept
-LASTING = 60.0  # seconds after which a report is read again in any case
 REST = 10  # times the duration of a reading that pass until the next one: it takes about 10 % of a core at most
 PATIENCE = 0.3  # seconds that a page waits for a report
 TOGETHER = 2  # reports that are read at the same time
@@ -78,7 +77,7 @@ class CampaignReports:
             mark, older = self._kept.get(status.key, (None, None))
         if older is not None:
             age = self._now() - older.at
-            if age < REST * older.took or (age < LASTING and mark == _mark(status)):
+            if age < REST * older.took or (age < LASTING and mark == find_mark(status)):
                 return older
         reading = asyncio.wrap_future(self._begin(status))
         reading.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody may be waiting any more
@@ -103,7 +102,7 @@ class CampaignReports:
         with self._lock:
             del self._reading[status.key]
             if made is not None:
-                self._kept[status.key] = _mark(status), made
+                self._kept[status.key] = find_mark(status), made
                 self._kept.move_to_end(status.key)
                 while len(self._kept) > MOST:
                     self._kept.popitem(last=False)
@@ -125,11 +124,6 @@ class CampaignReports:
                 began,
                 self._now() - began,
             )
-
-
-def _mark(status: CampaignStatus) -> object:
-    """Return what changes when a report does."""
-    return status.steps, status.requests, status.posts_on_topic, status.platform
 
 
 def make_account_path(key: str, account: str) -> str:

@@ -15,7 +15,7 @@ from socialcrawl.web.control_models import (
     EditedItem,
     StartOptions,
 )
-from socialcrawl.web.file_edits import add_accounts, change_budget, describe_effect, open_file, read_editable
+from socialcrawl.web.file_edits import add_accounts, change_budget, describe_effect, read_editable
 from socialcrawl.web.http_api import ERRORS, REFUSED, Campaigns, Status, check_change, describe_campaign
 from socialcrawl.web.http_models import ChangedItem
 
@@ -48,9 +48,9 @@ def restart_campaign(
 
 
 @control_api.get("/campaigns/{key}/budget")
-def get_budget(status: Status) -> BudgetItem:
+def get_budget(status: Status, project: Campaigns) -> BudgetItem:
     """Return the budget that the campaign file has."""
-    found = read_editable(status)
+    found = read_editable(project, status)
     return BudgetItem(digest=found.digest, values=BudgetValues.model_validate(found.values))
 
 
@@ -84,8 +84,8 @@ def _edit(
         HTTPException: a value is wrong.
         ConflictError: somebody else has changed the file.
     """
+    file = project.load_file(status.key, digest=digest or None)
     try:
-        file = open_file(status, digest)
         changed = act(file)
     except ConflictError:
         raise

@@ -13,7 +13,6 @@ from socialcrawl.web.file_edits import (
     add_accounts,
     change_budget,
     describe_effect,
-    open_file,
     read_editable,
 )
 from socialcrawl.web.http_api import Campaigns, Status
@@ -26,7 +25,9 @@ SAVED = {"budget": False, "seeds": True, "exclude": True, "none": False}
 
 
 @control_pages.get("/campaigns/{key}/control")
-def show_forms(request: Request, status: Status, saved: Annotated[str, Query(max_length=20)] = "") -> Response:
+def show_forms(
+    request: Request, status: Status, project: Campaigns, saved: Annotated[str, Query(max_length=20)] = ""
+) -> Response:
     """Show the forms of a campaign, and what became of the last change."""
     note = ""
     if saved == "none":
@@ -34,7 +35,7 @@ def show_forms(request: Request, status: Status, saved: Annotated[str, Query(max
     elif saved in SAVED:
         note = f"Saved. {describe_effect(status, epoch=SAVED[saved])}"
     offers = saved in SAVED and saved != "none" and (not status.watched or status.state == "paused")
-    return _show_forms(request, status, note=note, offers=offers)
+    return _show_forms(request, project, status, note=note, offers=offers)
 
 
 @control_pages.post("/campaigns/{key}/start")
@@ -66,12 +67,12 @@ def set_budget(request: Request, status: Status, project: Campaigns, form: Form)
     values, wrong = _read_budget(form)
     if not wrong:
         try:
-            changed = change_budget(status, open_file(status, form.get("digest")), values)
+            changed = change_budget(status, project.load_file(status.key, digest=form.get("digest")), values)
         except SettingsError as error:
             wrong = _place_errors(error)
         else:
             return _end_change(request, status, project, form, "budget" if changed else "none")
-    return _show_forms(request, status, wrong=wrong, given=form)
+    return _show_forms(request, project, status, wrong=wrong, given=form)
 
 
 @control_pages.post("/campaigns/{key}/seeds")
@@ -86,11 +87,11 @@ def exclude(request: Request, status: Status, project: Campaigns, form: Form) ->
     return _add(request, status, project, form, "exclude")
 
 
-def fill_forms(status: CampaignStatus, given: Mapping[str, str]) -> dict[str, Any]:
+def fill_forms(project: Project, status: CampaignStatus, given: Mapping[str, str]) -> dict[str, Any]:
     """Return what the template of the forms needs: what the file says, and what somebody gave that was wrong."""
     forms: EditableSettings | None = None
     try:
-        forms = read_editable(status)
+        forms = read_editable(project, status)
     except SettingsError:  # it has no file here that can be read
         return {"forms": None}
     shown = {key: given.get(key, "") if f"has_{key}" in given else value for key, value in forms.values.items()}
@@ -102,11 +103,11 @@ def fill_forms(status: CampaignStatus, given: Mapping[str, str]) -> dict[str, An
 
 
 def _add(request: Request, status: CampaignStatus, project: Project, form: Mapping[str, str], what: str) -> Response:
-    names = [name.strip(",") for name in form.get("accounts", "").split()]
+    names = [name for one in form.get("accounts", "").split() if (name := one.strip(","))]
     try:
-        changed = add_accounts(open_file(status, form.get("digest")), what, [name for name in names if name])
+        changed = add_accounts(project.load_file(status.key, digest=form.get("digest")), what, names)
     except SettingsError as error:
-        return _show_forms(request, status, wrong={what: str(error)}, given={what: form.get("accounts", "")})
+        return _show_forms(request, project, status, wrong={what: str(error)}, given={what: form.get("accounts", "")})
     return _end_change(request, status, project, form, what if changed else "none")
 
 
@@ -141,6 +142,7 @@ def _go_to(status: CampaignStatus) -> Response:
 
 def _show_forms(
     request: Request,
+    project: Project,
     status: CampaignStatus,
     *,
     note: str = "",
@@ -152,7 +154,7 @@ def _show_forms(
     wrong = wrong or {}
     return render(
         request, "control.html", 422 if wrong else 200, status=status, note=note, offers=offers, wrong=wrong,
-        **fill_forms(status, given or {}),
+        **fill_forms(project, status, given or {}),
     )  # fmt: skip
 
 

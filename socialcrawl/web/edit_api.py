@@ -37,7 +37,17 @@ from socialcrawl.web.edit_models import (
     ValuesProblem,
 )
 from socialcrawl.web.guards import PROBLEM_TYPE, make_problem
-from socialcrawl.web.http_api import ERRORS, PROBLEM, REFUSED, Campaigns, Live, Status, check_change, describe_campaign
+from socialcrawl.web.http_api import (
+    ERRORS,
+    PROBLEM,
+    REFUSED,
+    Campaigns,
+    Live,
+    Status,
+    check_change,
+    describe_campaign,
+    find_status,
+)
 
 WRONG: dict[int | str, dict[str, Any]] = {
     **REFUSED,
@@ -100,7 +110,7 @@ async def change_file(given: FileChange, status: Status, project: Campaigns) -> 
 @edit_api.post("/quote", dependencies=[Checked], responses=WRONG, response_model=QuoteItem)
 async def quote(given: QuoteRequest, live: Live, turns: Turns) -> Any:
     """Return what a campaign would need with some values. Nothing is saved, and nothing is sent."""
-    status = None if given.campaign is None else await _find(live, given.campaign)
+    status = None if given.campaign is None else await find_status(live, given.campaign)
 
     def work() -> QuoteItem:
         if status is None:
@@ -122,7 +132,7 @@ async def quote(given: QuoteRequest, live: Live, turns: Turns) -> Any:
 async def preview(given: PreviewRequest, live: Live, turns: Turns) -> Any:
     """Return which posts match a topic: of the database of a campaign, or those that are sent."""
     words = given.keywords, given.patterns, given.languages
-    status = None if given.campaign is None else await _find(live, given.campaign)
+    status = None if given.campaign is None else await find_status(live, given.campaign)
 
     def work() -> PreviewItem:
         if status is not None:
@@ -145,13 +155,6 @@ def answer_wrong(error: SettingsError) -> JSONResponse:
         return JSONResponse(make_problem(409, str(error)), 409, media_type=PROBLEM_TYPE)
     problems = [{"key": key, "detail": sentence} for key, sentence in locate_problems(error)]
     return JSONResponse({**make_problem(422, str(error)), "problems": problems}, 422, media_type=PROBLEM_TYPE)
-
-
-async def _find(live: Live, key: str) -> CampaignStatus:
-    found = next((one for one in await live.read() if one.key == key), None)
-    if found is None:
-        raise HTTPException(404, f"There is no campaign {key!r} here.")
-    return found
 
 
 def _create(project: Project, values: Mapping[str, Any]) -> tuple[CampaignFile, list[str]]:

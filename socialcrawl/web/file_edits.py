@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from socialcrawl import CampaignFile, CampaignStatus, SettingsError, describe_settings
+from socialcrawl import CampaignFile, CampaignStatus, Project, SettingsError, describe_settings
 
 BUDGET = {
     "steps": ("crawl", "Accounts to read", "accounts after the seeds"),
@@ -35,25 +35,13 @@ class EditableSettings:
     lists: Mapping[str, int]
 
 
-def open_file(status: CampaignStatus, digest: str | None = None) -> CampaignFile:
-    """Return the file of a campaign.
-
-    Raises:
-        SettingsError: it has none here, or that cannot be read.
-        ConflictError: it has another digest.
-    """
-    if status.file is None:
-        raise SettingsError(f"The campaign {status.name!r} has no campaign file here.")
-    return CampaignFile.load(status.file, digest=digest or None) if digest else CampaignFile.load(status.file)
-
-
-def read_editable(status: CampaignStatus) -> EditableSettings:
+def read_editable(project: Project, status: CampaignStatus) -> EditableSettings:
     """Return what the forms of a campaign show.
 
     Raises:
-        SettingsError: see `open_file`.
+        SettingsError: see `Project.load_file`.
     """
-    file = open_file(status)
+    file = project.load_file(status.key)
     settings = file.settings
     known = {
         (section["name"], key["name"])

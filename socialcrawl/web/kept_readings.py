@@ -12,6 +12,11 @@ LASTING = 60.0  # seconds after which a campaign is read again in any case
 Reading = TypeVar("Reading")
 
 
+def find_mark(status: CampaignStatus) -> object:
+    """Return what changes when there is something new to read of a campaign."""
+    return status.steps, status.requests, status.posts_on_topic, status.platform
+
+
 class KeptReadings(Generic[Reading]):
     """Reads something of campaigns, and keeps the latest readings; methods may be called from any thread.
 
@@ -45,7 +50,7 @@ class KeptReadings(Generic[Reading]):
             SocialcrawlError: it has not begun, or its database cannot be read.
         """
         key = status.key, size
-        mark = status.steps, status.requests, status.posts_on_topic, status.platform
+        mark = find_mark(status)
         with self._lock:
             own = self._locks.setdefault(key, threading.Lock())
         with own:  # of two who ask for the same, one reads

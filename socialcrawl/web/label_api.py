@@ -20,7 +20,7 @@ from socialcrawl.web.label_models import (
     TrainingRequest,
     WaitingPost,
 )
-from socialcrawl.web.label_queues import BATCH, LabelQueues, TrainedModel, list_trained, use_model
+from socialcrawl.web.label_queues import BATCH, LabelQueues, TrainedModel, list_trained
 
 label_api = APIRouter(prefix="/api/v1/campaigns/{key}", responses=ERRORS, tags=["labels"])
 CHANGES = [Depends(check_change)]
@@ -86,7 +86,7 @@ def delete_label(status: Status, queues: Queues, post: PostId) -> LabelledItem:
 @label_api.get("/models")
 def list_models(status: Status, queues: Queues) -> ModelItems:
     """Return the models that were trained from the labels, the newest first."""
-    found = list_trained(status, queues.open_labels(status))
+    found = list_trained(queues.find_file(status), queues.open_labels(status))
     return ModelItems(models=[_describe(one) for one in found])
 
 
@@ -94,15 +94,14 @@ def list_models(status: Status, queues: Queues) -> ModelItems:
 def train_model(status: Status, queues: Queues, wanted: TrainingRequest) -> ModelItem:
     """Train a model from the labels, into a new file; the answer comes when it is trained and measured."""
     file = queues.train(status, wanted.learner, wanted.without).to_dict()["file"]
-    models = list_trained(status, queues.open_labels(status))
+    models = list_trained(queues.find_file(status), queues.open_labels(status))
     return _describe(next(one for one in models if str(one.path) == file))
 
 
 @label_api.post("/model", dependencies=CHANGES, responses=REFUSED)
 def change_model(status: Status, queues: Queues, wanted: ModelChoice) -> ModelChange:
     """Have a model decide which posts are on topic, by `model` under [topic] of the campaign file."""
-    labels = queues.open_labels(status)
-    effect = use_model(status, labels, wanted.model, wanted.digest, keep_keywords=wanted.keep_keywords)
+    effect = queues.use_model(status, wanted.model, wanted.digest, keep_keywords=wanted.keep_keywords)
     return ModelChange(file=status.file or "", effect=effect)
 
 

@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse, Response
 import socialcrawl as sc
 from socialcrawl.web.http_api import Status
 from socialcrawl.web.label_api import Queues
-from socialcrawl.web.label_queues import LabelQueue, LabelQueues, list_trained, open_file, use_model
+from socialcrawl.web.label_queues import LabelQueue, LabelQueues, list_trained
 from socialcrawl.web.page_answers import read_change, render
 
 ANSWERS = {"on": True, "off": False, "skip": None}
@@ -64,8 +64,8 @@ async def change_model(request: Request, status: Status, queues: Queues) -> Resp
 
     def change() -> Response:
         try:
-            labels, keep = queues.open_labels(status), form.get("keywords") != "remove"
-            effect = use_model(status, labels, form.get("model", ""), form.get("digest"), keep_keywords=keep)
+            keep = form.get("keywords") != "remove"
+            effect = queues.use_model(status, form.get("model", ""), form.get("digest"), keep_keywords=keep)
         except sc.SocialcrawlError as error:
             return _render(request, status, queues, code=409, wrong={"use": error})
         return _render(request, status, queues, effect=effect)
@@ -106,10 +106,6 @@ def _render(
     values = {"status": status, "queue": queue, "drawn": drawn, "wrong": said}
     if PART in request.headers:
         return render(request, "label_post.html", code, **values)
-    labels = queues.open_labels(status)
-    try:
-        file = open_file(status)
-    except sc.SettingsError:
-        file = None
-    models = list_trained(status, labels)
+    labels, file = queues.open_labels(status), queues.find_file(status)
+    models = list_trained(file, labels)
     return render(request, "label.html", code, **values, labels=labels, file=file, models=models, effect=effect)

@@ -121,6 +121,28 @@ class LabelQueues:
         finally:
             self._training.release()
 
+    def use_model(self, status: sc.CampaignStatus, name: str, digest: str | None, *, keep_keywords: bool) -> str:
+        """Have a trained model decide which posts of a campaign are on topic; return what that does to the campaign.
+
+        Raises:
+            ConflictError: somebody else has changed the campaign file.
+            SettingsError: there is no such model, or the campaign cannot change to it.
+        """
+        model = next((path for path in sc.list_models(self.open_labels(status).path) if path.name == name), None)
+        if model is None:
+            raise sc.SettingsError(f"There is no model {name!r} beside the labels: choose one from the list.")
+        file = self._project.load_file(status.key, digest=digest)
+        effect = file.use_model(model, keep_keywords=keep_keywords)
+        file.save()
+        return effect
+
+    def find_file(self, status: sc.CampaignStatus) -> sc.CampaignFile | None:
+        """Return the file of a campaign; None where it has none that can be changed here."""
+        try:
+            return self._project.load_file(status.key)
+        except sc.SettingsError:
+            return None
+
     def _list_waiting(self, place: tuple[str, str], labels: sc.LabelFile) -> list[Mapping[str, Any]]:
         known = {post["id"] for post in labels.posts}
         return [post for post in self._kept.get(place, ()) if post["id"] not in known]
@@ -141,9 +163,9 @@ class TrainedModel:
     used: bool
 
 
-def list_trained(status: sc.CampaignStatus, labels: sc.LabelFile) -> list[TrainedModel]:
+def list_trained(file: sc.CampaignFile | None, labels: sc.LabelFile) -> list[TrainedModel]:
     """Return the models that were trained from some labels, the newest first; files that are no models are left out."""
-    used = _find_used(status)
+    used = None if file is None else _find_used(file)
     found = []
     for path in reversed(sc.list_models(labels.path)[-MODELS:]):
         try:
@@ -151,38 +173,6 @@ def list_trained(status: sc.CampaignStatus, labels: sc.LabelFile) -> list[Traine
         except sc.SettingsError:
             continue
     return found
-
-
-def open_file(status: sc.CampaignStatus, digest: str | None = None) -> sc.CampaignFile:
-    """Return the file of a campaign.
-
-    Raises:
-        ConflictError: it has another digest.
-        SettingsError: it has none here, or it is no TOML.
-    """
-    if not status.file:
-        raise sc.SettingsError(
-            f"The campaign {status.name!r} has no campaign file here. Open the pages with the folder of its file."
-        )
-    return sc.CampaignFile.load(status.file, digest=digest)
-
-
-def use_model(
-    status: sc.CampaignStatus, labels: sc.LabelFile, name: str, digest: str | None, *, keep_keywords: bool
-) -> str:
-    """Have a trained model decide which posts of a campaign are on topic; return what that does to the campaign.
-
-    Raises:
-        ConflictError: somebody else has changed the campaign file.
-        SettingsError: there is no such model, or the campaign cannot change to it.
-    """
-    model = next((path for path in sc.list_models(labels.path) if path.name == name), None)
-    if model is None:
-        raise sc.SettingsError(f"There is no model {name!r} beside the labels: choose one from the list.")
-    file = open_file(status, digest)
-    effect = file.use_model(model, keep_keywords=keep_keywords)
-    file.save()
-    return effect
 
 
 def _check_enough(labels: sc.LabelFile) -> None:
@@ -197,12 +187,8 @@ def _check_enough(labels: sc.LabelFile) -> None:
         raise sc.SettingsError(f"A model needs {labels.LEAST} posts of each kind: label {' and '.join(wanted)}.")
 
 
-def _find_used(status: sc.CampaignStatus) -> Path | None:
-    """Return the file of the model that the campaign file names; None where it names none."""
-    try:
-        file = open_file(status)
-    except sc.SettingsError:
-        return None
+def _find_used(file: sc.CampaignFile) -> Path | None:
+    """Return the file of the model that a campaign file names; None where it names none."""
     topic = file.values.get("topic")
     name = topic.get("model") if isinstance(topic, dict) else None
     return (file.path.parent / name).resolve() if isinstance(name, str) else None

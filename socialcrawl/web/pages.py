@@ -46,7 +46,7 @@ async def follow_overview(request: Request, live: Live) -> Response:
 
 
 @pages.get("/campaigns/{key}")
-async def show_campaign(request: Request, status: Status, reports: Reports) -> Response:
+async def show_campaign(request: Request, status: Status, reports: Reports, project: Campaigns) -> Response:
     """Show one campaign: at once, though its report may take long to read."""
     report: ReadReport | None = None
     why = ""
@@ -57,7 +57,7 @@ async def show_campaign(request: Request, status: Status, reports: Reports) -> R
         why = str(error)
     sections = [] if report is None else [report.sections[name] for name in SECTIONS if name in report.sections]
     later = readable and report is None and not why
-    forms = fill_forms(status, {})
+    forms = await asyncio.to_thread(fill_forms, project, status, {})
     return render(
         request,
         "campaign.html",
@@ -89,7 +89,7 @@ def show_account(request: Request, status: Status, project: Campaigns, name: Nam
         found = data.explain(name, campaign=status.name)
     return render(
         request, "account.html", status=status, name=name, text=found.to_fragment(), page=found.to_dict()["page"],
-        forms=fill_forms(status, {})["forms"],
+        forms=fill_forms(project, status, {})["forms"],
     )  # fmt: skip
 
 
