@@ -69,8 +69,6 @@ class CampaignStatus:
         (None, None, None, ())
         >>> status.database, status.file, f"{status.dollars:.2f}", len(status.key)
         ('example.db', 'example.toml', '0.06', 12)
-        >>> status.since, status.until, status.daemon
-        (None, None, None)
         >>> status.windows, len(status.window_begins), status.window_limit, status.window_length
         ((6,), 1, 10000, 900.0)
         >>> status.since, status.until, status.daemon, status.watched
