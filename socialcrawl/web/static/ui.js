@@ -4,11 +4,14 @@
 (() => {
   // The token stands behind the # of an address, so it reaches no server and no log; the form sends it.
   const login = document.getElementById("login");
-  if (login && location.hash.startsWith("#token=")) {
+  const logIn = () => {
+    if (!login || !location.hash.startsWith("#token=")) return;
     login.elements.token.value = decodeURIComponent(location.hash.slice("#token=".length));
     history.replaceState(null, "", location.pathname);
     login.submit();
-  }
+  };
+  addEventListener("hashchange", logIn); // the address was pasted where this page is open
+  logIn();
 
   // A form that somebody fills in is worth more than a newer page.
   const isFilling = () => [...document.querySelectorAll("main input, main textarea")].some(
