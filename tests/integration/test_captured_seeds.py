@@ -303,7 +303,8 @@ def test_it_is_said_where_accounts_came_from(mock, tmp_path):
     assert socialcrawl("run", file, "--yes").returncode == 0
     (chosen, *_), unread = rows(database, READ)[0], rows(database, BROUGHT)[-1][0]
     told = " ".join(socialcrawl("explain", "--db", database, "--campaign", "people", unread).stdout.split())
-    assert "Not read yet: it was brought by the capture campaign, as " in told
+    assert "Not read yet: it was brought by the capture campaign, with " in told
+    assert "that the database holds; these count as a link to it (partial evidence)" in told
     assert "brought by the capture campaign, with partial evidence (posts that were held)" in told
     told = json.loads(socialcrawl("explain", "--db", database, "--campaign", "people", chosen, "--json").stdout)
     assert (told["capture"], told["asks"][0]["act"], told["decision"]["agrees"]) == ("campaign", "captured", True)

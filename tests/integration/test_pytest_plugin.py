@@ -20,11 +20,16 @@ WARNINGS = ["-W", "error", "-W", "ignore::DeprecationWarning"]
 
 
 def run_tests(folder, source, *options):
+    """Run the tests of a file with this plug-in alone; others that are installed import what they like."""
     (folder / "test_page.py").write_text(source, "utf-8")
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", PLUGIN, "-p", "no:cacheprovider", "-c", os.devnull, *options],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])},
+        env={
+            **os.environ,
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+        },
         capture_output=True,
         text=True,
         check=False,
