@@ -26,7 +26,7 @@ keywords = ["telescope"]
 [seeds]
 usernames = ["ann"]  # whom we met
 [crawl]
-steps = 30
+steps = 35
 [budget]
 max_money = 5  # dollars
 [source]
@@ -112,7 +112,7 @@ def test_the_forms_are_shown_to_whoever_may_use_them_with_what_the_file_says(cli
     assert 'method="post"' not in client.get(f"/campaigns/{key}").text
     log_in(client)
     page = client.get(f"/campaigns/{key}").text
-    for name, value in (("steps", "30"), ("max_money", "5"), ("max_requests", "")):
+    for name, value in (("steps", "35"), ("max_money", "5"), ("max_requests", "")):
         assert re.search(rf'name="{name}" value="{value}"', page), name
     assert "Save and start" in page
     assert [word for word in ("Start", "Pause", "Stop") if f">{word}</button>" in page] == ["Start"]
@@ -149,7 +149,7 @@ def test_what_is_wrong_is_said_beside_its_field_and_the_file_stays(client, key, 
 
 def test_a_file_that_somebody_else_has_changed_is_a_conflict_and_not_overwritten(client, key, folder):
     csrf, before = log_in(client), digest(client, key)
-    (folder / "one.toml").write_text(FILE.replace("steps = 30", "steps = 40"), "utf-8")
+    (folder / "one.toml").write_text(FILE.replace("steps = 35", "steps = 40"), "utf-8")
     for what, fields in (("budget", budget(steps="99")), ("seeds", {"accounts": "cleo"})):
         page = client.post(f"/campaigns/{key}/{what}", data={"csrf": csrf, "digest": before, **fields})
         assert page.status_code == 422
