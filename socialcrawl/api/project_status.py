@@ -143,28 +143,7 @@ def make_status(row: KnownCampaign, found: DatabaseReading, settings: Settings |
         held.file if row.file is None else str(row.file),
     )
     if figures is not None:
-        status = replace(
-            status,
-            steps=figures.steps,
-            requests=figures.requests,
-            dollars=figures.mills / MILLS_PER_DOLLAR,
-            posts_on_topic=figures.posts_on_topic,
-            curve=figures.curve,
-        )
-        if figures.windows is not None:
-            status = replace(
-                status,
-                windows=tuple(figures.windows.requests),
-                window_begins=tuple(map(format_time, figures.windows.begins)),
-                window_limit=figures.windows.k,
-                window_length=figures.windows.d,
-            )
-        if status.state in AT_WORK:
-            status = replace(
-                status,
-                reserved_requests=figures.in_flight.requests,
-                reserved_dollars=figures.in_flight.mills / MILLS_PER_DOLLAR,
-            )
+        status = _add_figures(status, figures)
     budget = given.get("budget") or {}
     requests, dollars = budget.get("max_requests"), budget.get("max_money")
     status = replace(
@@ -181,6 +160,32 @@ def make_status(row: KnownCampaign, found: DatabaseReading, settings: Settings |
     if status.state == IDLE and figures is not None:
         status = _explain_idle(status, now)
     return replace(status, alerts=tuple(_list_alerts(status, row.where, given, figures, now)))
+
+
+def _add_figures(status: CampaignStatus, figures: ProgressFigures) -> CampaignStatus:
+    status = replace(
+        status,
+        steps=figures.steps,
+        requests=figures.requests,
+        dollars=figures.mills / MILLS_PER_DOLLAR,
+        posts_on_topic=figures.posts_on_topic,
+        curve=figures.curve,
+    )
+    if figures.windows is not None:
+        status = replace(
+            status,
+            windows=tuple(figures.windows.requests),
+            window_begins=tuple(map(format_time, figures.windows.begins)),
+            window_limit=figures.windows.k,
+            window_length=figures.windows.d,
+        )
+    if status.state in AT_WORK:
+        status = replace(
+            status,
+            reserved_requests=figures.in_flight.requests,
+            reserved_dollars=figures.in_flight.mills / MILLS_PER_DOLLAR,
+        )
+    return status
 
 
 def _explain_idle(status: CampaignStatus, now: float) -> CampaignStatus:

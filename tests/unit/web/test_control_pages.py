@@ -195,6 +195,30 @@ def test_without_its_token_a_campaign_is_not_started_and_the_variable_is_named(c
     assert state(client, key) == "idle"
 
 
+def test_a_spent_budget_is_said_and_the_way_to_raise_it_is_offered_instead_of_a_start(client, key, folder):
+    csrf = log_in(client)
+    sent = client.get(f"/api/v1/campaigns/{key}").json()["requests"]
+    (folder / "one.toml").write_text(FILE.replace("max_money = 5", f"max_requests = {sent}"), "utf-8")
+    why = f"the budget of {sent} requests is spent"
+    for page in (client.get("/").text, client.get(f"/campaigns/{key}").text):
+        assert why in page
+        assert f'<a href="/campaigns/{key}/control">Raise its budget</a>' in page
+        assert ">Start</button>" not in page
+    refused = client.post(f"/campaigns/{key}/start", data={"csrf": csrf})
+    assert refused.status_code == 409
+    assert f"There is nothing left to do: {why}." in refused.text
+    assert f'<a href="/campaigns/{key}/control">Raise its budget</a>' in refused.text
+
+
+def test_a_button_of_the_overview_leads_back_to_it_and_nowhere_else(client, key):
+    csrf = log_in(client)
+    for back, leads in (("/?state=idle", "/?state=idle"), ("/", "/"), ("//evil.example", f"/campaigns/{key}"),
+                        ("https://evil.example", f"/campaigns/{key}"), ("", f"/campaigns/{key}")):  # fmt: skip
+        for what in ("pause", "resume"):
+            done = client.post(f"/campaigns/{key}/{what}", data={"csrf": csrf, "back": back})
+            assert (done.status_code, done.headers["location"]) == (303, leads)
+
+
 def test_what_may_cost_more_than_was_agreed_is_asked_for_first(client, key, folder, monkeypatch):
     monkeypatch.setenv("SOCIALCRAWL_UNSET_TOKEN", "a-token")
     (folder / "one.toml").write_text(FILE.replace("max_money = 5", "confirm_above = 0.01\nmax_money = 500"), "utf-8")
