@@ -68,7 +68,7 @@ class Project:
         ...     print(data.campaigns)
         ['sky']
         >>> [status.state for status in project.list_campaigns()]
-        ['idle']
+        ['done']
         >>> project.update_search_index("sky")
         True
     """

@@ -9,20 +9,28 @@ from typing import Any
 
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.facts import DEFAULT
-from socialcrawl.daemon.campaign_state import BROKEN, DONE, DOWN, STALLED, STOPPED
+from socialcrawl.daemon.campaign_state import BROKEN, DONE, DOWN, RUNNING, STALLED, STOPPED, WAITING
 from socialcrawl.daemon.campaign_status import IDLE, LOST, OUTDATED, UNKNOWN, KnownCampaign
 from socialcrawl.daemon.database_readings import DatabaseReading
+from socialcrawl.daemon.next_run import TRIED_AGAIN
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, format_time, parse_time
+from socialcrawl.errors import SettingsError
+from socialcrawl.platforms.base import PUBLIC
+from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.storage.daemons import CampaignLease
 from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.disk_space import DiskReserve
+from socialcrawl.storage.queries.open_requests import RefusedToken
+from socialcrawl.storage.queries.progress_figures import ProgressFigures
+from socialcrawl.system.loopback import is_loopback
 from socialcrawl.text.wording import parse_seconds, parse_size, pluralize
 
 NEARLY = 0.8  # part of a budget from which on an alert says so
+UNKNOWN_TOKEN = 401  # the HTTP status by which a server says that it does not know a token at all
+AT_WORK = (RUNNING, WAITING, STALLED, DOWN)
+"""States in which answers may be awaited."""
 ILL = (STALLED, BROKEN, DOWN, LOST, OUTDATED)
 """States that a person should look at."""
-ENDED = (DONE, STOPPED, IDLE)
-"""States in which a full disk stops nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +42,25 @@ class CampaignStatus:
         name: name of the campaign.
         kind: collect, track, refresh, sample, capture, or one that a package adds; "" where that cannot be read.
         platform: x, bluesky, mastodon, web, or one that a package adds; "" likewise.
-        state: running, waiting, resting, paused, done, stopped, broken, elsewhere, stalled, down; idle: no daemon has
-            run it; lost: its daemon is gone; outdated: an older version wrote the database.
+        state: running, waiting, resting, paused, done, stopped, broken, elsewhere, stalled, down; idle: nobody runs
+            it; lost: its daemon is gone; outdated: an older version wrote the database.
         why: what it waits for, or why it ended.
         since: when it came into this state.
         until: when it goes on by itself.
         daemon: "process N on HOST" of the daemon that has it.
         watched: whether a daemon looks after it, also while it is paused, stopped or done: that one resumes it.
+        reserved_requests: requests, of those sent, whose answer is awaited.
+        reserved_dollars: what they may cost at most, of `dollars`.
+        remaining_requests: how many its budget has left; None: no limit.
+        remaining_dollars: likewise of dollars.
+        test_server: whether its server is on this machine, such as `socialcrawl mock`: then nothing is paid.
         database: the file or the address of the database.
         file: its campaign file.
         steps: finished steps.
         planned_steps: how many are planned; None: no limit.
         requests: requests sent.
         max_requests: its budget of them; None: no limit.
-        dollars: their price by the price table.
+        dollars: their price by the price table; what is not answered counts at its highest.
         max_dollars: its budget of them; None: no limit.
         posts_on_topic: posts that match its topic.
         curve: what was found up to each of at most 49 points in time, from 0: relevance, or posts of a capture.
@@ -62,7 +75,7 @@ class CampaignStatus:
     Example:
         >>> status = sc.open_project("example.toml").list_campaigns()[0]
         >>> status.name, status.kind, status.platform, status.state, status.why
-        ('sky', 'collect', 'x', 'idle', 'no daemon has run it')
+        ('sky', 'collect', 'x', 'done', 'all 4 steps that were planned are done')
         >>> status.steps, status.planned_steps, status.requests, status.posts_on_topic, status.curve[0]
         (4, 4, 7, 6, 0.0)
         >>> status.max_requests, status.max_dollars, status.ends, status.alerts
@@ -73,6 +86,10 @@ class CampaignStatus:
         ((6,), 1, 10000, 900.0)
         >>> status.since, status.until, status.daemon, status.watched
         (None, None, None, False)
+        >>> status.reserved_requests, status.reserved_dollars, status.remaining_requests, status.remaining_dollars
+        (0, 0.0, None, None)
+        >>> status.test_server
+        True
     """
 
     key: str
@@ -101,6 +118,11 @@ class CampaignStatus:
     window_limit: int | None = None
     window_length: float | None = None
     watched: bool = False
+    reserved_requests: int = 0
+    reserved_dollars: float = 0.0
+    remaining_requests: int | None = None
+    remaining_dollars: float | None = None
+    test_server: bool = False
 
 
 def make_status(row: KnownCampaign, found: DatabaseReading, settings: Settings | None, now: float) -> CampaignStatus:
@@ -121,52 +143,119 @@ def make_status(row: KnownCampaign, found: DatabaseReading, settings: Settings |
         held.file if row.file is None else str(row.file),
     )
     if figures is not None:
-        status = replace(
-            status,
-            steps=figures.steps,
-            requests=figures.requests,
-            dollars=figures.mills / MILLS_PER_DOLLAR,
-            posts_on_topic=figures.posts_on_topic,
-            curve=figures.curve,
-        )
-        if figures.windows is not None:
-            status = replace(
-                status,
-                windows=tuple(figures.windows.requests),
-                window_begins=tuple(map(format_time, figures.windows.begins)),
-                window_limit=figures.windows.k,
-                window_length=figures.windows.d,
-            )
+        status = _add_figures(status, figures)
     budget = given.get("budget") or {}
+    requests, dollars = budget.get("max_requests"), budget.get("max_money")
     status = replace(
         status,
         planned_steps=(given.get("crawl") or {}).get("steps"),
-        max_requests=budget.get("max_requests"),
-        max_dollars=budget.get("max_money"),
+        max_requests=requests,
+        max_dollars=dollars,
+        remaining_requests=None if requests is None else max(0, requests - status.requests),
+        remaining_dollars=None if dollars is None else max(0.0, dollars - status.dollars),
         ends=_find_end(budget.get("max_time"), None if figures is None else figures.began),
         watched=held.daemon in found.watching,
+        test_server=is_loopback((given.get("source") or {}).get("base_url") or ""),
     )
-    return replace(status, alerts=tuple(_list_alerts(status, row.where, given)))
+    if status.state == IDLE and figures is not None:
+        status = _explain_idle(status, now)
+    return replace(status, alerts=tuple(_list_alerts(status, row.where, given, figures, now)))
+
+
+def _add_figures(status: CampaignStatus, figures: ProgressFigures) -> CampaignStatus:
+    status = replace(
+        status,
+        steps=figures.steps,
+        requests=figures.requests,
+        dollars=figures.mills / MILLS_PER_DOLLAR,
+        posts_on_topic=figures.posts_on_topic,
+        curve=figures.curve,
+    )
+    if figures.windows is not None:
+        status = replace(
+            status,
+            windows=tuple(figures.windows.requests),
+            window_begins=tuple(map(format_time, figures.windows.begins)),
+            window_limit=figures.windows.k,
+            window_length=figures.windows.d,
+        )
+    if status.state in AT_WORK:
+        status = replace(
+            status,
+            reserved_requests=figures.in_flight.requests,
+            reserved_dollars=figures.in_flight.mills / MILLS_PER_DOLLAR,
+        )
+    return status
+
+
+def _explain_idle(status: CampaignStatus, now: float) -> CampaignStatus:
+    """Return how a campaign stands that nobody runs, and that no daemon ever ran: whether that is its end."""
+    if status.planned_steps is not None and status.steps >= status.planned_steps:
+        planned = pluralize(status.planned_steps, "step")
+        return replace(status, state=DONE, why=f"all {planned} that were planned are done")
+    if status.remaining_requests == 0:
+        spent = pluralize(status.max_requests or 0, "request")
+        return replace(status, state=STOPPED, why=f"the budget of {spent} is spent")
+    if status.ends is not None and parse_time(status.ends) <= now:
+        return replace(status, state=STOPPED, why="the time of its budget is over")
+    return replace(status, why="nobody runs it now")
 
 
 def _has_daemon(held: CampaignLease, now: float) -> bool:
     return held.daemon is not None and held.is_alive(now) and held.state != LOST
 
 
-def _list_alerts(status: CampaignStatus, where: DatabaseAddress, settings: Mapping[str, Any]) -> Iterator[str]:
+def _list_alerts(
+    status: CampaignStatus,
+    where: DatabaseAddress,
+    settings: Mapping[str, Any],
+    figures: ProgressFigures | None,
+    now: float,
+) -> Iterator[str]:
     """Yield what a person should look at, as sentences."""
+    goes_on = status.state not in (DONE, IDLE) and (status.state != STOPPED or status.until is not None)
     if status.state in ILL:
         yield f"{status.state.capitalize()}: {status.why}"
-    if status.max_requests and status.requests >= NEARLY * status.max_requests:
-        part = 100 * status.requests / status.max_requests
-        yield f"{part:.0f} % of the budget of {pluralize(status.max_requests, 'request')} is spent."
-    if status.max_dollars and status.dollars >= NEARLY * status.max_dollars:
-        part = 100 * status.dollars / status.max_dollars
-        yield f"{part:.0f} % of the budget of ${status.max_dollars:,.2f} is spent."
+    if failed := status.state == STOPPED and status.why.lower().endswith(TRIED_AGAIN):
+        yield f"Failed: {status.why}"
+    if figures is not None and status.state != DONE:
+        for token in () if failed else figures.refused:
+            if token.credential != PUBLIC:
+                yield _describe_refusal(token, status.platform)
+        yield from _list_budgets(status, settings.get("budget") or {}, figures, now)
     least = (settings.get("limits") or {}).get("min_free_disk")
     reserve = DiskReserve(where, None if least is None else parse_size(least))
-    if status.state not in ENDED and (why := reserve.describe_shortage()) is not None:
+    if goes_on and (why := reserve.describe_shortage()) is not None:
         yield f"Little room: {why}."
+
+
+def _describe_refusal(token: RefusedToken, platform: str) -> str:
+    try:
+        title = find_platform_facts(platform).title
+    except SettingsError:  # of a package that is not installed
+        title = platform
+    where, advice = f" {token.endpoint}", "check its access level"
+    if token.status == UNKNOWN_TOKEN:
+        where, advice = "", "check the environment variable that holds it"
+    at = token.at[:16].replace("T", " ")
+    return f"Token refused: {title} refuses the token {token.credential!r}{where} since {at} UTC; {advice}."
+
+
+def _list_budgets(
+    status: CampaignStatus, budget: Mapping[str, Any], figures: ProgressFigures, now: float
+) -> Iterator[str]:
+    """Yield the budgets of which NEARLY everything is spent; at a test server no money is."""
+    posts, time = budget.get("max_posts"), budget.get("max_time")
+    known: list[tuple[float, float | None, str]] = [
+        (status.requests, status.max_requests, pluralize(status.max_requests or 0, "request")),
+        (status.dollars, None if status.test_server else status.max_dollars, f"${status.max_dollars or 0:,.2f}"),
+        (figures.posts, posts, pluralize(posts or 0, "post")),
+    ]
+    if time is not None and figures.began is not None:
+        known.append((now - parse_time(figures.began), parse_seconds(time), f"{time} of time"))
+    for spent, most, words in known:
+        if most and spent >= NEARLY * most:
+            yield f"{min(100, 100 * spent / most):.0f} % of the budget of {words} is spent."
 
 
 def _find_end(longest: str | None, began: str | None) -> str | None:

@@ -12,6 +12,8 @@ from socialcrawl.text.wording import tidy
 
 AGAIN = 900.0  # seconds after which a run that failed is tried again; each further failure doubles them ...
 LONGEST = 3600.0  # ... up to this
+TRIED_AGAIN = "it is tried again"
+"""How the reason of a campaign ends that stopped at a failure."""
 RERUN = {
     "raise it and run again to go on": "raise it in the campaign file to go on",
     "buy credits, then run again to go on": "buy credits; to go on at once, pause and resume the campaign",
@@ -60,7 +62,7 @@ def plan_next_run(reason: Wait | Stop, schedule: Schedule, now: float, began: fl
         return _plan_wait(Wait(reason.until, why), schedule, now, began)
     if reason.kind == StopKind.FAILED:
         due = now + min(LONGEST, AGAIN * 2.0 ** min(failures, 8))
-        return NextRun(STOPPED, tidy(f"{why}; it is tried again"), due, close=True)
+        return NextRun(STOPPED, tidy(f"{why}; {TRIED_AGAIN}"), due, close=True)
     return NextRun(STOPPED, why, reason.until, close=True)
 
 

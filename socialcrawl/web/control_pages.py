@@ -17,6 +17,7 @@ from socialcrawl.web.file_edits import (
 )
 from socialcrawl.web.http_api import Campaigns, Status
 from socialcrawl.web.page_answers import read_change, render
+from socialcrawl.web.page_templates import is_spent
 
 control_pages = APIRouter(include_in_schema=False)
 Form = Annotated[dict[str, str], Depends(read_change)]
@@ -53,12 +54,11 @@ def restart(request: Request, status: Status, project: Campaigns, form: Form) ->
 @control_pages.post("/campaigns/{key}/stop")
 def stop(request: Request, status: Status, project: Campaigns, form: Form) -> Response:
     """Stop a campaign, by its button."""
-    del form
     try:
         project.stop(status.key)
     except SocialcrawlError as error:
         return render(request, "control_answer.html", 409, status=status, title="Not stopped", text=str(error), cost="")
-    return _go_to(status)
+    return go_back(status, form)
 
 
 @control_pages.post("/campaigns/{key}/budget")
@@ -125,6 +125,8 @@ def _start(
 ) -> Response:
     act, cost = project.restart if again else project.start, ""
     try:
+        if not again and is_spent(status):
+            raise SettingsError(f"There is nothing left to do: {status.why}.")
         act(status.key, accept_cost=form.get("accept_cost") == "yes")
     except CostError as error:
         cost = error.excess
@@ -132,12 +134,14 @@ def _start(
     except SocialcrawlError as error:
         text = str(error)
     else:
-        return _go_to(status)
+        return go_back(status, form)
     return render(request, "control_answer.html", 409, status=status, title="Not started", text=text, cost=cost)
 
 
-def _go_to(status: CampaignStatus) -> Response:
-    return RedirectResponse(f"/campaigns/{status.key}", 303)
+def go_back(status: CampaignStatus, form: Mapping[str, str]) -> Response:
+    """Lead to the page of a campaign; to the overview, with its choice of campaigns, from a button there."""
+    back = form.get("back", "")
+    return RedirectResponse(back if back == "/" or back.startswith("/?") else f"/campaigns/{status.key}", 303)
 
 
 def _show_forms(

@@ -44,6 +44,11 @@ class CampaignItem(BaseModel):
     window_begins: list[datetime] = Field(description="when each of them began")
     window_limit: int | None = Field(description="requests that a window allows with one token; null: not known")
     window_length: float | None = Field(description="seconds of a window; null: not known")
+    reserved_requests: int = Field(description="requests, of those sent, whose answer is awaited")
+    reserved_dollars: float = Field(description="what they may cost at most, of the dollars")
+    remaining_requests: int | None = Field(description="what the budget has left; null: no limit")
+    remaining_dollars: float | None = Field(description="what the budget has left; null: no limit")
+    test_server: bool = Field(description="whether the server is on this machine, so that nothing is paid")
 
 
 class CampaignItems(BaseModel):

@@ -33,6 +33,11 @@ class LiveStatus:
         self._changed = asyncio.Condition()
         self._reading = asyncio.Lock()
 
+    @property
+    def known(self) -> Sequence[CampaignStatus]:
+        """How all campaigns stood at the last look."""
+        return self._known
+
     async def read(self) -> Sequence[CampaignStatus]:
         """Return how all campaigns stand now; those who ask at the same time share one look."""
         async with self._reading:

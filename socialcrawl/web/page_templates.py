@@ -53,6 +53,7 @@ def make_templates() -> Environment:
         "cell": format_cell,
     }
     made.filters |= filters
+    made.tests |= {"spent": is_spent, "untold": is_untold}
     made.globals |= {
         "version": __version__,
         "spark": draw_spark,
@@ -103,11 +104,25 @@ def list_buttons(status: CampaignStatus) -> list[tuple[str, str]]:
         return [("resume", "Resume"), ("stop", "Stop")]
     if status.state == "running":  # by a command, which no pause concerns
         return [("stop", "Stop")]
-    if status.state == "done" or not (status.file or status.requests):
+    if is_spent(status):
         return []
     if status.file is not None:
         return [("start", "Start")]
-    return [("resume", "Resume")] if status.state == "paused" else [("pause", "Pause")]
+    return [("resume", "Resume")] if status.state == "paused" else []
+
+
+def is_spent(status: CampaignStatus) -> bool:
+    """Return whether a campaign has ended, and only a higher budget would let it go on, as far as that is known."""
+    if status.state not in ("done", "stopped", "idle"):
+        return False
+    done = status.state == "done" if status.planned_steps is None else status.steps >= status.planned_steps
+    money = status.max_dollars is not None and f"max_money = ${status.max_dollars:,.2f} is reached" in status.why
+    return done or money or status.remaining_requests == 0
+
+
+def is_untold(status: CampaignStatus) -> bool:
+    """Return whether the reason of a campaign's state is in none of its alerts."""
+    return bool(status.why) and not any(status.why in alert for alert in status.alerts)
 
 
 def draw_spark(status: CampaignStatus) -> Markup:

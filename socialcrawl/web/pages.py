@@ -7,17 +7,18 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.exceptions import HTTPException
 from fastapi.responses import FileResponse, RedirectResponse, Response, StreamingResponse
 
-from socialcrawl import CampaignStatus, SocialcrawlError
+from socialcrawl import CampaignStatus, Project, SocialcrawlError
 from socialcrawl.web.campaign_reports import ReadReport
-from socialcrawl.web.control_pages import fill_forms
+from socialcrawl.web.control_pages import fill_forms, go_back
 from socialcrawl.web.http_api import LONGEST, Campaigns, Live, Reports, Status, change_campaign
 from socialcrawl.web.live_status import LiveStatus
+from socialcrawl.web.overview_choice import FEW, OverviewChoice, list_states, make_choice, tell_apart
 from socialcrawl.web.page_answers import name_download, read_change, read_form, render, render_fragment
 from socialcrawl.web.security import COOKIE, LASTING, Access, may_change
 
@@ -25,28 +26,32 @@ ACCOUNTS = 50  # of a page
 SECTIONS = ("top", "steering", "curve", "days", "kind", "accounts", "gaps")
 """The parts of a report that a campaign's page shows, in this order; its download has all."""
 UNREADABLE = ("outdated", "broken")
+Choice = Annotated[OverviewChoice, Depends(make_choice)]
 Name = Annotated[str, Query(min_length=1, max_length=LONGEST)]
 pages = APIRouter(include_in_schema=False)
 
 
 @pages.get("/")
-async def show_overview(request: Request, live: Live) -> Response:
-    """Show all campaigns."""
-    return render(request, "overview.html", campaigns=await live.read(), project=live.project)
+async def show_overview(request: Request, live: Live, choice: Choice) -> Response:
+    """Show all campaigns, or those that somebody chooses."""
+    campaigns = await live.read()
+    return render(
+        request, "overview.html", states=list_states(campaigns), few=FEW, **_fill_list(live.project, campaigns, choice)
+    )
 
 
 @pages.get("/events")
-async def follow_overview(request: Request, live: Live) -> Response:
+async def follow_overview(request: Request, live: Live, choice: Choice) -> Response:
     """Send the list of campaigns each time that it changes."""
 
     def make(campaigns: Sequence[CampaignStatus]) -> str:
-        return render_fragment(request, "campaign_list.html", campaigns=campaigns)
+        return render_fragment(request, "campaign_list.html", **_fill_list(live.project, campaigns, choice))
 
     return _stream(live, make)
 
 
 @pages.get("/campaigns/{key}")
-async def show_campaign(request: Request, status: Status, reports: Reports, project: Campaigns) -> Response:
+async def show_campaign(request: Request, status: Status, reports: Reports, live: Live) -> Response:
     """Show one campaign: at once, though its report may take long to read."""
     report: ReadReport | None = None
     why = ""
@@ -57,7 +62,7 @@ async def show_campaign(request: Request, status: Status, reports: Reports, proj
         why = str(error)
     sections = [] if report is None else [report.sections[name] for name in SECTIONS if name in report.sections]
     later = readable and report is None and not why
-    forms = await asyncio.to_thread(fill_forms, project, status, {})
+    forms = await asyncio.to_thread(fill_forms, live.project, status, {})
     return render(
         request,
         "campaign.html",
@@ -66,6 +71,7 @@ async def show_campaign(request: Request, status: Status, reports: Reports, proj
         sections=sections,
         why=why,
         later=later,
+        place=tell_apart(live.known, live.project.folder).get(status.key, ""),
         wrong={},
         **forms,
     )
@@ -127,9 +133,9 @@ async def change(request: Request, status: Status, live: Live, what: str) -> Res
     """Pause or resume a campaign, by its button."""
     if what not in ("pause", "resume"):
         raise HTTPException(404, "There is no such button.")
-    await read_change(request)
+    form = await read_change(request)
     await change_campaign(live, status, what)
-    return RedirectResponse(f"/campaigns/{status.key}", 303)
+    return go_back(status, form)
 
 
 @pages.get("/login")
@@ -172,6 +178,16 @@ async def log_out(request: Request) -> Response:
 async def send_plotly(request: Request) -> Response:
     """Return the script of Plotly, from its package."""
     return FileResponse(request.app.state.plotly, media_type="text/javascript", headers={"cache-control": "no-cache"})
+
+
+def _fill_list(project: Project, campaigns: Sequence[CampaignStatus], choice: OverviewChoice) -> dict[str, Any]:
+    """Return what the template of the list needs."""
+    return {
+        "campaigns": choice.select(campaigns),
+        "choice": choice,
+        "total": len(campaigns),
+        "places": tell_apart(campaigns, project.folder),
+    }
 
 
 def _stream(live: LiveStatus, make: Callable[[Sequence[CampaignStatus]], str]) -> Response:

@@ -12,7 +12,8 @@ WINDOWS = 24  # that are counted
 BEFORE = 2  # windows before them, in which the first one is looked for
 ENDPOINTS = """
 select endpoint, count(*) filter (where coalesce(kind, '') <> 'held'), coalesce(sum(coalesce(cost, most)), 0),
-  min(sent_at), max(sent_at)
+  min(sent_at), max(sent_at), coalesce(sum(case when arrived_at is null or kind = 'lost' then items else posts end), 0),
+  count(*) filter (where kind = 'refused')
 from request where campaign = :campaign group by endpoint
 """
 SECONDS = """
@@ -49,13 +50,18 @@ class LatestWindows(NamedTuple):
 
 
 class Spending(NamedTuple):
-    """What a campaign requested of an endpoint: how often, for how many mills, and from when to when."""
+    """What a campaign requested of an endpoint: how often, for how many mills, and from when to when.
+
+    `posts` were read, or may have been; `refused` requests were answered by a refusal of their token.
+    """
 
     endpoint: str
     requests: int
     mills: int
     began: str
     last: str
+    posts: int
+    refused: int
 
 
 FindRule = Callable[[Mapping[str, Any], str], WindowRule | None]
@@ -64,7 +70,7 @@ FindRule = Callable[[Mapping[str, Any], str], WindowRule | None]
 def read_spending(connection: Connection, campaign: int) -> list[Spending]:
     """Return what a campaign requested of each endpoint; called in a transaction."""
     rows = connection.execute(text(ENDPOINTS), {"campaign": campaign})
-    return [Spending(row[0], int(row[1]), int(row[2]), row[3], row[4]) for row in rows]
+    return [Spending(row[0], int(row[1]), int(row[2]), row[3], row[4], int(row[5]), int(row[6])) for row in rows]
 
 
 def read_latest_windows(

@@ -1,5 +1,6 @@
 """How far a campaign is: counts and a small curve, cheap enough to be read again and again while it runs, in SQL."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -9,6 +10,7 @@ from sqlalchemy import Connection, bindparam, text
 
 from socialcrawl.engine.model import STEPS, Act
 from socialcrawl.storage.queries.latest_windows import FindRule, LatestWindows, read_latest_windows, read_spending
+from socialcrawl.storage.queries.open_requests import RefusedToken, RequestsInFlight, count_in_flight, list_refused
 from socialcrawl.storage.queries.row_values import join_transaction
 
 BUCKETS = 48  # points of the small curve
@@ -47,6 +49,9 @@ class ProgressFigures:
         of_posts: whether the curve counts posts.
         began: when its first request was sent, ISO 8601; None: none was.
         windows: its latest windows; None: there are none, or no rule is known.
+        posts: posts read, as its budget counts them.
+        in_flight: what waits for an answer, if somebody runs it.
+        refused: tokens that got no answer since they were refused.
     """
 
     settings: dict[str, Any]
@@ -57,7 +62,10 @@ class ProgressFigures:
     curve: tuple[float, ...]
     of_posts: bool
     began: str | None
-    windows: LatestWindows | None = None
+    windows: LatestWindows | None
+    posts: int
+    in_flight: RequestsInFlight
+    refused: Sequence[RefusedToken]
 
 
 def read_progress_figures(connection: Connection, find_rule: FindRule) -> dict[str, ProgressFigures]:
@@ -93,6 +101,11 @@ def _read_one(connection: Connection, row: Any, find_rule: FindRule) -> Progress
         of_posts and bool(steps),
         min((one.began for one in spent), default=None),
         read_latest_windows(connection, number, spent, partial(find_rule, settings)),
+        sum(one.posts for one in spent),
+        count_in_flight(
+            connection, number, settings.get("source") or {}, max((one.last for one in spent), default=None)
+        ),
+        list_refused(connection, number) if any(one.refused for one in spent) else (),
     )
 
 

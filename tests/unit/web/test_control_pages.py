@@ -26,7 +26,7 @@ keywords = ["telescope"]
 [seeds]
 usernames = ["ann"]  # whom we met
 [crawl]
-steps = 30
+steps = 35
 [budget]
 max_money = 5  # dollars
 [source]
@@ -112,7 +112,7 @@ def test_the_forms_are_shown_to_whoever_may_use_them_with_what_the_file_says(cli
     assert 'method="post"' not in client.get(f"/campaigns/{key}").text
     log_in(client)
     page = client.get(f"/campaigns/{key}").text
-    for name, value in (("steps", "30"), ("max_money", "5"), ("max_requests", "")):
+    for name, value in (("steps", "35"), ("max_money", "5"), ("max_requests", "")):
         assert re.search(rf'name="{name}" value="{value}"', page), name
     assert "Save and start" in page
     assert [word for word in ("Start", "Pause", "Stop") if f">{word}</button>" in page] == ["Start"]
@@ -149,7 +149,7 @@ def test_what_is_wrong_is_said_beside_its_field_and_the_file_stays(client, key, 
 
 def test_a_file_that_somebody_else_has_changed_is_a_conflict_and_not_overwritten(client, key, folder):
     csrf, before = log_in(client), digest(client, key)
-    (folder / "one.toml").write_text(FILE.replace("steps = 30", "steps = 40"), "utf-8")
+    (folder / "one.toml").write_text(FILE.replace("steps = 35", "steps = 40"), "utf-8")
     for what, fields in (("budget", budget(steps="99")), ("seeds", {"accounts": "cleo"})):
         page = client.post(f"/campaigns/{key}/{what}", data={"csrf": csrf, "digest": before, **fields})
         assert page.status_code == 422
@@ -193,6 +193,30 @@ def test_without_its_token_a_campaign_is_not_started_and_the_variable_is_named(c
     told = client.post(f"/api/v1/campaigns/{key}/start", headers=BEARER)
     assert (told.status_code, "SOCIALCRAWL_UNSET_TOKEN" in told.json()["detail"]) == (409, True)
     assert state(client, key) == "idle"
+
+
+def test_a_spent_budget_is_said_and_the_way_to_raise_it_is_offered_instead_of_a_start(client, key, folder):
+    csrf = log_in(client)
+    sent = client.get(f"/api/v1/campaigns/{key}").json()["requests"]
+    (folder / "one.toml").write_text(FILE.replace("max_money = 5", f"max_requests = {sent}"), "utf-8")
+    why = f"the budget of {sent} requests is spent"
+    for page in (client.get("/").text, client.get(f"/campaigns/{key}").text):
+        assert why in page
+        assert f'<a href="/campaigns/{key}/control">Raise its budget</a>' in page
+        assert ">Start</button>" not in page
+    refused = client.post(f"/campaigns/{key}/start", data={"csrf": csrf})
+    assert refused.status_code == 409
+    assert f"There is nothing left to do: {why}." in refused.text
+    assert f'<a href="/campaigns/{key}/control">Raise its budget</a>' in refused.text
+
+
+def test_a_button_of_the_overview_leads_back_to_it_and_nowhere_else(client, key):
+    csrf = log_in(client)
+    for back, leads in (("/?state=idle", "/?state=idle"), ("/", "/"), ("//evil.example", f"/campaigns/{key}"),
+                        ("https://evil.example", f"/campaigns/{key}"), ("", f"/campaigns/{key}")):  # fmt: skip
+        for what in ("pause", "resume"):
+            done = client.post(f"/campaigns/{key}/{what}", data={"csrf": csrf, "back": back})
+            assert (done.status_code, done.headers["location"]) == (303, leads)
 
 
 def test_what_may_cost_more_than_was_agreed_is_asked_for_first(client, key, folder, monkeypatch):

@@ -14,6 +14,7 @@ from socialcrawl.web.data_models import IndexItem, PostChoice
 from socialcrawl.web.data_pages import mark_words
 from socialcrawl.web.data_reading import ReadAnswer
 from socialcrawl.web.file_edits import BUDGET, EditableSettings
+from socialcrawl.web.overview_choice import OverviewChoice
 from socialcrawl.web.page_templates import format_value, make_templates, make_web_link
 from socialcrawl.web.query_charts import QueryChart
 from socialcrawl.web.security import PageVisitor
@@ -40,7 +41,9 @@ def page_of(text, template):
     account = {"place": 1, "account": text, "account_id": text, "relevance": 1.0, "occurrences": 1, "posts": 1,
                "act": text, "step": None, "page": "https://example.org/a"}  # fmt: skip
     values = {"posts": [post], "accounts": [account], "more": None, "status": status_of(text),
-              "campaigns": [status_of(text)], "visitor": PageVisitor(known=True, csrf="c"), "title": text, "text": text,
+              "campaigns": [status_of(text)], "total": 9, "few": 5, "places": {"one-00000000": text},
+              "choice": OverviewChoice("words"), "states": ["running"], "place": text,
+              "visitor": PageVisitor(known=True, csrf="c"), "title": text, "text": text,
               "name": text, "page": None, "cost": text, "note": text, "offers": True, "shown": {"steps": text},
               "given": {"seeds": text}, "wrong": dict.fromkeys(("", "steps", "seeds"), text), "budget": BUDGET,
               "forms": EditableSettings(text, {"steps": 1}, {"seeds": 1})}  # fmt: skip

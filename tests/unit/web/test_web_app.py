@@ -199,7 +199,7 @@ def test_a_session_without_its_csrf_token_changes_nothing_and_with_it_pauses_and
         assert client.post(f"/campaigns/{key}/pause", data={"csrf": csrf}).status_code == 303
         assert '<span class="badge halt">paused</span>' in client.get(f"/campaigns/{key}").text
         done = client.post(f"/api/v1/campaigns/{key}/resume", headers={"x-csrf-token": csrf}).json()
-        assert (done["changed"], done["campaign"]["state"]) == (True, "idle")
+        assert (done["changed"], done["campaign"]["state"]) == (True, "done")
         assert client.post("/logout", data={"csrf": csrf}).status_code == 303
         assert client.post(f"/campaigns/{key}/pause", data={"csrf": csrf}).status_code == 401
 
@@ -210,7 +210,7 @@ def test_the_api_takes_the_bearer_token_and_tells_whether_something_changed(own)
         answers = [client.post(f"/api/v1/campaigns/{key}/{what}", headers=BEARER).json()
                    for what in ("pause", "pause", "resume", "resume")]  # fmt: skip
     assert [one["changed"] for one in answers] == [True, False, True, False]
-    assert [one["campaign"]["state"] for one in answers] == ["paused", "paused", "idle", "idle"]
+    assert [one["campaign"]["state"] for one in answers] == ["paused", "paused", "done", "done"]
 
 
 def test_the_cookie_is_for_this_site_and_no_script_and_says_nothing_of_the_token(client):
@@ -332,7 +332,7 @@ def test_events_tell_the_list_at_once_and_again_when_somebody_pauses(own):
     with serving(own) as client, client.stream("GET", "/events") as stream:
         lines = stream.iter_lines()
         first = next(line for line in lines if line.startswith("data: ") and "badge" in line)
-        assert "idle" in first
+        assert "done" in first
         assert sc.open_project(own).pause("example")
         assert next(line for line in lines if "badge" in line and "paused" in line)
 
