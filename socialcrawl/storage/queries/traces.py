@@ -43,7 +43,9 @@ BY_NAME = "select node, platform_id, profile_at from account where platform = :p
 BY_KEY = """
 select a.node, a.platform_id, a.username, a.profile_at, a.forgotten_at,
   (select count(*) from pick p where p.campaign = :campaign and p.node = a.node) as picks
-from account a where a.platform = :platform and (a.handle = :handle or a.platform_id = :key)
+from account a where a.node in (
+  select node from account where platform = :platform and handle = :handle
+  union select node from account where platform = :platform and platform_id = :key)
 """
 ASKS = """
 select p.n, p.batch, p.act, p.score, o.at, o.value, o.occurrences, o.posts, o.missing, p.since
