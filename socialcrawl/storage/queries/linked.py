@@ -56,7 +56,8 @@ def read_numbers(connection: Connection, query: Select[Any]) -> NDArray[np.int64
     SQLite hands them over as one text, which takes half as long as a row each.
     """
     if connection.dialect.name == "sqlite":
-        row: Any = reduce(lambda line, cell: line.concat(",").concat(cell), query.subquery().c)
+        cells: list[Any] = list(query.subquery().c)
+        row = reduce(lambda line, cell: line.concat(",").concat(cell), cells)
         with suppress(DBAPIError):  # the text would be longer than SQLite allows
             found = connection.execute(select(func.group_concat(row))).scalar() or ""
             return np.fromstring(found, np.int64, sep=",") if found else np.empty(0, np.int64)
