@@ -390,7 +390,7 @@ class CrawlKind(ABC):
         user: str,
         hold: Callable[[], AbstractContextManager[Any]],
     ) -> Any:
-        """Return the same as `explain`; `hold` yields the campaign's crawl with all of its history, where that helps."""
+        """Return the same as `explain`; `hold` yields the campaign's crawl with its history, where that helps."""
         del hold
         return self.explain(traces, campaign, user)
 

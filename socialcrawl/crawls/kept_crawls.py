@@ -9,7 +9,6 @@ from socialcrawl.campaign.plan import make_word_topic
 from socialcrawl.campaign.settings import load_stored
 from socialcrawl.crawls.base import CrawlKind, remember_seeds
 from socialcrawl.engine.clock import SteadyClock
-from socialcrawl.engine.protocols import Crawl
 from socialcrawl.platforms.registry import platform_of
 from socialcrawl.storage.identity import read_queries
 from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
@@ -50,7 +49,7 @@ class KeptCrawls:
             endless = settings.crawl.model_copy(update={"steps": None, "shadows": []})
             settings = settings.model_copy(update={"crawl": endless})
 
-            def make() -> Crawl:
+            def make() -> Any:
                 return kind.make_crawl(settings, remember_seeds(settings, names, topics, queries))
 
             mark = (
@@ -61,7 +60,7 @@ class KeptCrawls:
             yield crawl
 
     def _fold(
-        self, traces: CampaignTraces, stored: StoredCampaign, kind: CrawlKind, mark: object, make: Callable[[], Crawl]
+        self, traces: CampaignTraces, stored: StoredCampaign, kind: CrawlKind, mark: object, make: Callable[[], Any]
     ) -> Any:
         """Return the crawl with all of the history: the one that is kept, if it is of this campaign and history."""
         kept, self._kept = self._kept, None  # until it is complete again

@@ -18,17 +18,17 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 
 from socialcrawl import Project, SettingsError, SocialcrawlError, __version__
 from socialcrawl.system.host_names import AllowedHosts, App, HostGuard
-from socialcrawl.web.campaign_reports import PATIENCE, CampaignReports
+from socialcrawl.web.campaign_readings import CampaignReadings
 from socialcrawl.web.control_api import control_api
 from socialcrawl.web.control_pages import control_pages
 from socialcrawl.web.data_api import data_api
 from socialcrawl.web.data_pages import data_pages
 from socialcrawl.web.data_work import DataWork
 from socialcrawl.web.edit_api import edit_api
-from socialcrawl.web.edit_drafts import OneByOne
 from socialcrawl.web.edit_pages import edit_pages
 from socialcrawl.web.guards import API, PROBLEM_TYPE, AccessGuard, BodyGuard, SecureHeaders, make_problem
 from socialcrawl.web.http_api import api
+from socialcrawl.web.kept_readings import PATIENCE
 from socialcrawl.web.label_api import label_api
 from socialcrawl.web.label_pages import label_pages
 from socialcrawl.web.label_queues import LabelQueues
@@ -36,7 +36,7 @@ from socialcrawl.web.live_status import INTERVAL, LiveStatus
 from socialcrawl.web.page_answers import render
 from socialcrawl.web.page_templates import FOLDER, make_templates
 from socialcrawl.web.pages import pages
-from socialcrawl.web.picture_api import CampaignPictures, picture_api
+from socialcrawl.web.picture_api import picture_api
 from socialcrawl.web.picture_pages import picture_pages
 from socialcrawl.web.security import Access
 
@@ -61,7 +61,7 @@ class WebSettings:
         now: the clock, Unix seconds.
         hosts: the names by which the pages may be opened.
         interval: seconds between two looks at the databases.
-        patience: seconds that a page waits for a report.
+        patience: seconds that a page waits for what takes long to read.
     """
 
     access: Access
@@ -113,12 +113,10 @@ def make_app(project: Project, settings: WebSettings) -> App:
         openapi_url="/api/v1/openapi.json", docs_url=None, redoc_url=None, redirect_slashes=False,
     )  # fmt: skip
     app.state.live, app.state.access, app.state.plotly = live, settings.access, find_plotly()
-    app.state.one_by_one = OneByOne()
-    app.state.reports = CampaignReports(project, settings.now, settings.patience)
+    app.state.readings = CampaignReadings(project, settings.now, settings.patience)
     app.state.templates = make_templates()
     app.state.templates.globals["style_ids"] = find_style_ids(app.state.plotly)
     app.state.label_queues, app.state.data_work = LabelQueues(project), DataWork(project)
-    app.state.pictures = CampaignPictures(project, settings.now)
     for router in ROUTERS:
         app.include_router(router)
     app.mount("/static", _StaticFiles(directory=FOLDER / "static"))

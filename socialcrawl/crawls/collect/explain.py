@@ -188,7 +188,7 @@ def explain_frontier(
     """
     names = traces.read_names(nodes)
     links = traces.read_links(campaign.id, nodes, NEVER)  # which has to look at all links
-    return [_Case(traces, campaign, names[node], node, crawl, links[node]).explain() for node in nodes]
+    return [_Case(traces, campaign, names[node], node, crawl, links=links[node]).explain() for node in nodes]
 
 
 def list_unread_seeds(traces: CampaignTraces, campaign: str | None = None, most: int = 10) -> list[tuple[str, str]]:
@@ -249,6 +249,7 @@ class _Case:
         user: str,
         node: Node,
         folded: Collect | None = None,
+        *,
         links: Sequence[IncomingLink] | None = None,
     ) -> None:
         self.traces, self.begun, self.user, self.node = traces, begun, user, node
