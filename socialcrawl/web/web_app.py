@@ -2,10 +2,12 @@
 
 import asyncio
 import re
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -45,6 +47,7 @@ ROUTERS = (
     *(api, control_api, edit_api, label_api, data_api, picture_api),
     *(control_pages, edit_pages, label_pages, data_pages, picture_pages, pages),
 )
+SLOW_IMPORTS = ("pyarrow", "pandas")
 STYLE_ID = re.compile(r'getElementById\("([0-9a-f]{64})"\)')
 DESCRIPTION = """Campaigns of socialcrawl: how they stand, what they found; and starting, stopping and changing them.
 
@@ -103,6 +106,7 @@ def make_app(project: Project, settings: WebSettings) -> App:
     @asynccontextmanager
     async def watch_campaigns(app: FastAPI) -> AsyncIterator[None]:
         poller = asyncio.create_task(live.poll())
+        threading.Thread(target=_warm_up, args=(project,), name="warm-up", daemon=True).start()
         yield
         poller.cancel()
         with suppress(asyncio.CancelledError):
@@ -126,6 +130,15 @@ def make_app(project: Project, settings: WebSettings) -> App:
     app.add_exception_handler(Exception, _answer_fault)
     guarded: App = AccessGuard(app, settings.access)
     return SecureHeaders(HostGuard(BodyGuard(guarded), settings.hosts))
+
+
+def _warm_up(project: Project) -> None:
+    """Do what the first view would wait for: look at the databases, and import what reads their tables."""
+    with suppress(SocialcrawlError):  # whoever looks on is told
+        project.list_campaigns()
+    for name in SLOW_IMPORTS:
+        with suppress(ImportError):  # it is optional
+            import_module(name)
 
 
 class _DescribedApp(FastAPI):
