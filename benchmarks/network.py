@@ -15,7 +15,8 @@ from benchmarks.figure import Figure, sized
 from benchmarks.restart import generate
 from socialcrawl.campaign.settings import check_settings
 from socialcrawl.render.network_layout import compute_large_layout
-from socialcrawl.web.picture_api import MOST_NODES, read_map, read_next
+from socialcrawl.web.campaign_readings import read_map, read_next
+from socialcrawl.web.picture_api import MOST_NODES
 
 TITLE = "Pictures of a campaign of 200,000 accounts and 2,000,000 links: a map of 5,000 accounts, and what comes next"
 USERS, LINKS, NODES = sized(200_000, 1_000), sized(2_000_000, 10_000), sized(600_000, 3_000)

@@ -20,6 +20,7 @@ from socialcrawl.api.dataset_reports import describe_terms, make_explanation, ma
 from socialcrawl.api.frontier import CampaignFrontier
 from socialcrawl.api.label_file import LABELS, LabelFile, choose_unlabelled
 from socialcrawl.api.text_report import CampaignPage, TextReport
+from socialcrawl.crawls.kept_crawls import KeptCrawls
 from socialcrawl.crawls.text_models.model_file import read_model
 from socialcrawl.exporters.export import ExportOptions
 from socialcrawl.storage.queries.read_session import ReadSession
@@ -31,10 +32,11 @@ class CampaignAnswers:
 
     Args:
         session: reads the database.
+        crawls: keeps rebuilt crawls for a while; None: nothing is kept.
     """
 
-    def __init__(self, session: ReadSession) -> None:
-        self._session = session
+    def __init__(self, session: ReadSession, crawls: KeptCrawls | None = None) -> None:
+        self._session, self._crawls = session, crawls
 
     @check_arguments(campaign=TEXT, top=make_whole_rule(0))
     def report(self, *, campaign: str | None = None, top: int = 15) -> CampaignPage:
@@ -74,13 +76,14 @@ class CampaignAnswers:
             >>> print(data.explain("dora").text.splitlines()[0])
             @dora in the campaign sky
         """
-        return make_explanation(self._session, user, campaign, top)
+        return make_explanation(self._session, user, campaign, top, self._crawls)
 
     @check_arguments(top=make_whole_rule(1), campaign=TEXT)
     def frontier(self, top: int = 20, *, campaign: str | None = None) -> CampaignFrontier:
         """Return what a campaign would read next, and why, as of the answers that are stored; nobody is asked.
 
-        Its crawl is built from the database as after a restart, which takes as long.
+        Its crawl is built from the database as after a restart, which takes as long. A `Project` keeps the crawl of
+        one large campaign for ten minutes, so that the next question about its frontier is answered at once.
 
         Args:
             top: how many decisions.
@@ -93,7 +96,7 @@ class CampaignAnswers:
             >>> [row["account"] for row in data.frontier(top=5).accounts]
             ['emil']
         """
-        return read_frontier(self._session, campaign, top)
+        return read_frontier(self._session, campaign, top, self._crawls)
 
     @check_arguments(campaign=TEXT)
     def datasheet(self, *, campaign: str | None = None) -> TextReport:

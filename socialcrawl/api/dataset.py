@@ -21,6 +21,7 @@ from socialcrawl.api.network import Network
 from socialcrawl.api.page_addresses import finish_account, finish_post
 from socialcrawl.api.post_search import INSTANT, list_posts, make_filter, search_posts
 from socialcrawl.api.sql_answers import run_sql
+from socialcrawl.crawls.kept_crawls import KeptCrawls
 from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.post_search.index import is_behind
 from socialcrawl.storage.queries.read_session import ReadSession
@@ -44,8 +45,8 @@ class Dataset(CampaignAnswers):
         >>> data.close()
     """
 
-    def __init__(self, place: DatabaseAddress) -> None:
-        super().__init__(ReadSession(place))
+    def __init__(self, place: DatabaseAddress, crawls: KeptCrawls | None = None) -> None:
+        super().__init__(ReadSession(place), crawls)
 
     def __enter__(self) -> Self:
         return self

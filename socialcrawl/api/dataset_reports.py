@@ -6,6 +6,7 @@ from socialcrawl.api.frontier import CampaignFrontier
 from socialcrawl.api.page_addresses import find_account
 from socialcrawl.api.text_report import CampaignPage, TextReport
 from socialcrawl.crawls.base import ReportRequest
+from socialcrawl.crawls.kept_crawls import KeptCrawls
 from socialcrawl.crawls.next_picks import list_next
 from socialcrawl.crawls.reporting import explain
 from socialcrawl.engine.clock import SystemClock
@@ -48,11 +49,13 @@ def make_report(session: ReadSession, campaign: str | None, top: int) -> Campaig
     return CampaignPage(text, collect_values(found), render, list_parts, collect)
 
 
-def make_explanation(session: ReadSession, user: str, campaign: str | None, top: int) -> TextReport:
+def make_explanation(
+    session: ReadSession, user: str, campaign: str | None, top: int, crawls: KeptCrawls | None
+) -> TextReport:
     """Return why a campaign read an account or did not; see `Dataset.explain`."""
     with session.open_reader() as connection:
         traces = CampaignTraces(connection)
-        trace = explain(traces, user, campaign)
+        trace = explain(traces, user, campaign, crawls)
         page = find_account(traces, user, campaign)
 
     def print_to(console: Console) -> None:
@@ -68,10 +71,10 @@ def make_sheet(session: ReadSession, campaign: str | None) -> TextReport:
     return TextReport(render_page({**values, "files": []}), values)
 
 
-def read_frontier(session: ReadSession, campaign: str | None, top: int) -> CampaignFrontier:
+def read_frontier(session: ReadSession, campaign: str | None, top: int, crawls: KeptCrawls | None) -> CampaignFrontier:
     """Return what a campaign would read next; see `Dataset.frontier`."""
     with session.open_reader() as connection:
-        return CampaignFrontier(list_next(CampaignTraces(connection), campaign, top, SystemClock().now()))
+        return CampaignFrontier(list_next(CampaignTraces(connection), campaign, top, SystemClock().now(), crawls))
 
 
 def describe_terms(session: ReadSession, campaign: str | None) -> str:

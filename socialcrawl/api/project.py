@@ -15,6 +15,7 @@ from socialcrawl.api.dataset import Dataset
 from socialcrawl.api.label_file import ENDING, LabelFile
 from socialcrawl.api.post_search import fill_index
 from socialcrawl.api.project_status import CampaignStatus, make_status
+from socialcrawl.crawls.kept_crawls import KeptCrawls
 from socialcrawl.daemon.campaign_status import IDLE, OUTDATED, open_upgraded
 from socialcrawl.daemon.database_readings import DatabaseReadings, is_campaign_file
 from socialcrawl.engine.clock import SystemClock
@@ -75,7 +76,7 @@ class Project:
 
     def __init__(self, places: "Sequence[str | os.PathLike[str]]") -> None:
         self._places = [str(place) for place in places]
-        self._readings = DatabaseReadings(self._places)
+        self._readings, self._crawls = DatabaseReadings(self._places), KeptCrawls()
         for place in self._places:
             _check_place(place)
 
@@ -106,7 +107,7 @@ class Project:
         status, where = self._find(campaign)
         if is_missing(where):
             raise StoreError(f"The campaign {status.name!r} has not begun: there is no database {where} yet.")
-        return Dataset(where)
+        return Dataset(where, self._crawls)
 
     @property
     def folder(self) -> Path | None:

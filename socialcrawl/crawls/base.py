@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from socialcrawl.campaign.settings import Settings
@@ -381,6 +382,17 @@ class CrawlKind(ABC):
         from socialcrawl.crawls.trace import trace_account  # noqa: PLC0415 - plans are made without SQLAlchemy
 
         return trace_account(traces, campaign, user)
+
+    def explain_from(
+        self,
+        traces: "CampaignTraces",
+        campaign: "StoredCampaign",
+        user: str,
+        hold: Callable[[], AbstractContextManager[Any]],
+    ) -> Any:
+        """Return the same as `explain`; `hold` yields the campaign's crawl with its history, where that helps."""
+        del hold
+        return self.explain(traces, campaign, user)
 
     def explain_next(
         self, traces: "CampaignTraces", campaign: "StoredCampaign", crawl: Any, batch: Sequence[Pick]

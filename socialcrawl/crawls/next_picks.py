@@ -4,14 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from socialcrawl.campaign.plan import make_word_topic
 from socialcrawl.campaign.settings import load_stored
-from socialcrawl.crawls.base import NextReason, remember_seeds
+from socialcrawl.crawls.base import NextReason
+from socialcrawl.crawls.kept_crawls import KeptCrawls
 from socialcrawl.crawls.reporting import find_stored_kind
 from socialcrawl.engine.draws import STEERED
 from socialcrawl.engine.model import Pick, Stop, Wait
-from socialcrawl.platforms.registry import platform_of
-from socialcrawl.storage.identity import read_queries
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.text.wording import pluralize
 
@@ -58,7 +56,9 @@ class NextPicks:
     why: str = ""
 
 
-def list_next(traces: CampaignTraces, campaign: str | None, most: int, now: float) -> NextPicks:
+def list_next(
+    traces: CampaignTraces, campaign: str | None, most: int, now: float, crawls: KeptCrawls | None = None
+) -> NextPicks:
     """Return what a campaign (the newest, if none is named) would read next.
 
     Args:
@@ -66,6 +66,7 @@ def list_next(traces: CampaignTraces, campaign: str | None, most: int, now: floa
         campaign: its name.
         most: how many decisions.
         now: the present, Unix seconds.
+        crawls: keeps crawls for a while; None: nothing is kept.
 
     Raises:
         StoreError: there is no such campaign.
@@ -73,26 +74,22 @@ def list_next(traces: CampaignTraces, campaign: str | None, most: int, now: floa
     """
     stored = traces.read_campaign(campaign)
     kind = find_stored_kind(stored)
-    settings = load_stored(traces.read_versions(stored)[-1].settings, f"the campaign {stored.name!r}")
-    steps, topic = settings.crawl.steps, make_word_topic(settings)
-    endless = settings.crawl.model_copy(update={"steps": None, "shadows": []})
-    names = traces.read_seeds(stored.platform, stored.identity["seeds"]["usernames"])
-    _, queries = read_queries(stored.identity, kind.list_queries(settings, platform_of(settings), topic))
-    settings = settings.model_copy(update={"crawl": endless})
-    crawl = kind.make_crawl(settings, remember_seeds(settings, names, traces.read_topics(stored.id), queries))
-    crawl.fold(traces.read_history(stored, kind.features))
-    begun = {pick.node for pick in traces.read_picks(stored.id, crawl.picks, kind.features)}
-    choice, why = crawl.choose(most, now), ""
-    picks = choice[:most] if isinstance(choice, tuple) else ()  # several may be of one account
-    if isinstance(choice, Wait | Stop):
-        why = choice.why
-    elif steps is not None and crawl.taken >= steps:
-        why = f"the limit of {pluralize(steps, 'step')} is reached: with a higher one, these are next"
-    nodes = [pick.node for pick in picks if pick.node >= 0]
-    called, ids = traces.read_names(nodes), traces.read_ids(nodes)
-    reasons = kind.explain_next(traces, stored, crawl, picks)
-    described = [
-        NextPick(pick, called.get(pick.node), ids.get(pick.node), pick.node in begun, *reasons.get(pick.node, NOTHING))
-        for pick in picks
-    ]
-    return NextPicks(stored.platform, crawl.taken, crawl.graph.left, described, why)
+    steps = load_stored(traces.read_versions(stored)[-1].settings, f"the campaign {stored.name!r}").crawl.steps
+    with (crawls or KeptCrawls()).hold(traces, stored, kind) as crawl:
+        begun = {pick.node for pick in traces.read_picks(stored.id, crawl.picks, kind.features)}
+        choice, why = crawl.choose(most, now), ""
+        picks = choice[:most] if isinstance(choice, tuple) else ()  # several may be of one account
+        if isinstance(choice, Wait | Stop):
+            why = choice.why
+        elif steps is not None and crawl.taken >= steps:
+            why = f"the limit of {pluralize(steps, 'step')} is reached: with a higher one, these are next"
+        nodes = [pick.node for pick in picks if pick.node >= 0]
+        called, ids = traces.read_names(nodes), traces.read_ids(nodes)
+        reasons = kind.explain_next(traces, stored, crawl, picks)
+        described = [
+            NextPick(
+                pick, called.get(pick.node), ids.get(pick.node), pick.node in begun, *reasons.get(pick.node, NOTHING)
+            )
+            for pick in picks
+        ]
+        return NextPicks(stored.platform, crawl.taken, crawl.graph.left, described, why)

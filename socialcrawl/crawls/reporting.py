@@ -1,10 +1,12 @@
 """What is told of stored campaigns, each by its kind."""
 
+from functools import partial
 from typing import Any
 
 from socialcrawl.campaign.settings import load_stored
 from socialcrawl.crawls.base import CrawlKind, ReportRequest, remember_seeds
 from socialcrawl.crawls.facts import DEFAULT
+from socialcrawl.crawls.kept_crawls import KeptCrawls
 from socialcrawl.crawls.registry import find_kind
 from socialcrawl.errors import SettingsError
 from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
@@ -33,15 +35,24 @@ def report(traces: CampaignTraces, campaign: str | None = None, asked: ReportReq
     return find_stored_kind(stored).report(traces, stored, asked)
 
 
-def explain(traces: CampaignTraces, user: str, campaign: str | None = None) -> Any:
+def explain(traces: CampaignTraces, user: str, campaign: str | None = None, crawls: KeptCrawls | None = None) -> Any:
     """Return when and why a campaign (the newest, if none is named) asked `user`, a username or id.
+
+    Args:
+        traces: the database.
+        user: a username or id.
+        campaign: its name.
+        crawls: keeps crawls for a while; None: as much is rebuilt as the account needs, and nothing is kept.
 
     Raises:
         StoreError: there is no such campaign.
         SettingsError: its settings are not understood, or it does not know the account.
     """
     stored = traces.read_campaign(campaign)
-    return find_stored_kind(stored).explain(traces, stored, user)
+    kind = find_stored_kind(stored)
+    if crawls is None:
+        return kind.explain(traces, stored, user)
+    return kind.explain_from(traces, stored, user, partial(crawls.hold, traces, stored, kind))
 
 
 def renew_snapshots(traces: CampaignTraces) -> None:

@@ -17,22 +17,17 @@ from socialcrawl.web.data_models import (
     SqlAnswer,
 )
 from socialcrawl.web.data_reading import read_answer, search_posts
-from socialcrawl.web.data_work import DataWork, check_own_site, get_work
+from socialcrawl.web.data_work import DataWork, get_work
 from socialcrawl.web.export_downloads import export_campaign
-from socialcrawl.web.http_api import ERRORS, PROBLEM, REFUSED, Campaigns, Status, check_change
+from socialcrawl.web.http_api import BUSY, ERRORS, OWN, REFUSED, Campaigns, Status, check_change
 from socialcrawl.web.http_models import PostItem, PostItems
 
-BUSY: dict[int | str, dict[str, Any]] = {
-    403: {**PROBLEM, "description": "A page of another site sent the request."},
-    409: {**PROBLEM, "description": "What is asked for is wrong, or the database cannot be used now."},
-    503: {**PROBLEM, "description": "As much of this is running as may."},
-}
 ZIP: dict[int | str, dict[str, Any]] = {200: {"content": {"application/zip": {}}, "description": "the export"}}
 Work = Annotated[DataWork, Depends(get_work)]
 data_api = APIRouter(prefix="/api/v1", responses=ERRORS, tags=["data"])
 
 
-@data_api.get("/campaigns/{key}/search", dependencies=[Depends(check_own_site)], responses=BUSY)
+@data_api.get("/campaigns/{key}/search", dependencies=OWN, responses=BUSY)
 def find_posts(
     status: Status, project: Campaigns, work: Work, wanted: Annotated[LimitedPostChoice, Query()]
 ) -> PostItems:
@@ -62,7 +57,7 @@ def list_queries(status: Status, project: Campaigns) -> QueryItems:
         return QueryItems(queries=[QueryItem.model_validate(row) for row in data.list_queries()])
 
 
-@data_api.get("/campaigns/{key}/sql", dependencies=[Depends(check_own_site)], responses=BUSY)
+@data_api.get("/campaigns/{key}/sql", dependencies=OWN, responses=BUSY)
 def query_database(
     status: Status, project: Campaigns, work: Work, wanted: Annotated[LimitedSqlQuery, Query()]
 ) -> SqlAnswer:
@@ -75,7 +70,7 @@ def query_database(
 
 @data_api.get(
     "/campaigns/{key}/export.zip",
-    dependencies=[Depends(check_own_site)],
+    dependencies=OWN,
     responses={**BUSY, **ZIP},
     response_class=Response,
 )

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from markupsafe import Markup
 
@@ -21,8 +21,7 @@ from socialcrawl.text.wording import parse_instant
 from socialcrawl.web.data_api import Work, describe_index, download_export
 from socialcrawl.web.data_models import LONGEST_QUERY, ExportChoice, PostChoice, SqlForm, SqlQuery
 from socialcrawl.web.data_reading import QUERY_TIME, include_day, read_answer, search_posts
-from socialcrawl.web.data_work import check_own_site
-from socialcrawl.web.http_api import Campaigns, Status
+from socialcrawl.web.http_api import OWN, Campaigns, Status
 from socialcrawl.web.page_answers import name_download, read_change, render
 from socialcrawl.web.query_charts import choose_chart
 from socialcrawl.web.security import is_same_origin
@@ -96,7 +95,7 @@ def show_sql(
     )  # fmt: skip
 
 
-@data_pages.get("/campaigns/{key}/sql.csv", dependencies=[Depends(check_own_site)])
+@data_pages.get("/campaigns/{key}/sql.csv", dependencies=OWN)
 def download_answer(status: Status, project: Campaigns, work: Work, wanted: Annotated[SqlQuery, Query()]) -> Response:
     """Return the answer to a query as CSV that is safe to open in a spreadsheet."""
     with work.queries.hold(), TemporaryDirectory(prefix="socialcrawl-") as folder, project.open(status.key) as data:
@@ -115,7 +114,7 @@ def show_export(request: Request, status: Status, project: Campaigns) -> Respons
     return render(request, "export.html", status=status, terms=terms)
 
 
-@data_pages.get("/campaigns/{key}/export.zip", dependencies=[Depends(check_own_site)])
+@data_pages.get("/campaigns/{key}/export.zip", dependencies=OWN)
 async def send_export(
     request: Request, status: Status, project: Campaigns, work: Work, choice: Annotated[ExportChoice, Query()]
 ) -> Response:

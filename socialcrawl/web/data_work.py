@@ -1,58 +1,17 @@
 """What pages and API do with data that takes long: queries, exports, and the search index, each within bounds."""
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from fastapi import Request
-from fastapi.exceptions import HTTPException
 
 from socialcrawl import CampaignStatus, Project, SocialcrawlError
-from socialcrawl.web.security import is_same_origin
+from socialcrawl.web.work_slots import WorkSlots
 
 QUERIES = 4  # searches and SQL at once, of all viewers
 EXPORTS = 2
+MOST_WAITING = 8  # quotes and previews that wait for their turn
 LONGEST_INDEXING = "30m"  # of one press of the button; the next goes on
-
-
-class WorkSlots:
-    """Lets so much work of one sort be done at once, so that it leaves threads for other pages.
-
-    Args:
-        most: how much.
-        what: it is called.
-    """
-
-    def __init__(self, most: int, what: str) -> None:
-        self._what = f"{most} {what}"
-        self._free = threading.BoundedSemaphore(most)
-
-    def take(self) -> None:
-        """Take a slot, which `free` gives back.
-
-        Raises:
-            HTTPException: none is free.
-        """
-        if not self._free.acquire(blocking=False):
-            raise HTTPException(503, f"{self._what} are running: try again in a moment.", {"retry-after": "5"})
-
-    def free(self) -> None:
-        """Give a slot back."""
-        self._free.release()
-
-    @contextmanager
-    def hold(self) -> Iterator[None]:
-        """Hold a slot until the end of the block.
-
-        Raises:
-            HTTPException: none is free.
-        """
-        self.take()
-        try:
-            yield
-        finally:
-            self.free()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +80,14 @@ class DataWork:
 
     Attributes:
         queries: slots of searches and SQL.
-        exports: slots of exports.
+        exports: slots of exports, and of reports as files.
+        drafting: the slot of quotes and previews; a few more wait.
         indexing: brings search indexes up to date.
     """
 
     def __init__(self, project: Project) -> None:
         self.queries, self.exports = WorkSlots(QUERIES, "searches and queries"), WorkSlots(EXPORTS, "exports")
+        self.drafting = WorkSlots(1, "quotes and previews", MOST_WAITING)
         self.indexing = SearchIndexing(project)
 
 
@@ -134,13 +95,3 @@ def get_work(request: Request) -> DataWork:
     """Return the work on data that is under way."""
     work: DataWork = request.app.state.data_work
     return work
-
-
-async def check_own_site(request: Request) -> None:
-    """Check that no page of another site makes a browser send a request that takes long.
-
-    Raises:
-        HTTPException: one does.
-    """
-    if not is_same_origin(request.headers):
-        raise HTTPException(403, "Another site sent this request: open the page here, and use its form.")

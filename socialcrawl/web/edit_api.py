@@ -12,7 +12,6 @@ from fastapi.responses import JSONResponse
 
 from socialcrawl import CampaignFile, CampaignStatus, ConflictError, Project, SettingsError, describe_settings
 from socialcrawl.web.edit_drafts import (
-    OneByOne,
     describe_values,
     find_secrets,
     has_begun,
@@ -48,6 +47,7 @@ from socialcrawl.web.http_api import (
     describe_campaign,
     find_status,
 )
+from socialcrawl.web.work_slots import WorkSlots
 
 WRONG: dict[int | str, dict[str, Any]] = {
     **REFUSED,
@@ -60,13 +60,13 @@ Checked = Depends(check_change)
 Name = Annotated[str, Query(min_length=1, max_length=100)]
 
 
-def get_one_by_one(request: Request) -> OneByOne:
-    """Return what runs quotes and previews."""
-    found: OneByOne = request.app.state.one_by_one
+def get_drafting(request: Request) -> WorkSlots:
+    """Return the slot in which quotes and previews run."""
+    found: WorkSlots = request.app.state.data_work.drafting
     return found
 
 
-Turns = Annotated[OneByOne, Depends(get_one_by_one)]
+Turns = Annotated[WorkSlots, Depends(get_drafting)]
 
 
 @edit_api.get("/settings", responses={422: WRONG[422]})

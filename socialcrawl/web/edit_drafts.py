@@ -3,14 +3,11 @@
 Nothing here sends a request to a platform. What takes long runs in a thread, one at a time.
 """
 
-import asyncio
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar
-
-from fastapi.exceptions import HTTPException
+from typing import Any
 
 from socialcrawl import (
     CampaignFile,
@@ -24,12 +21,10 @@ from socialcrawl import (
 )
 from socialcrawl.web.edit_fields import BY_HAND, Described, list_keys, refuse_value, show_values
 
-MOST_WAITING = 8  # quotes and previews that wait for their turn
 MOST_TEXTS = 20  # pasted posts
 SHOWN = 10  # posts of a preview, of each sort
 PLACE = re.compile(r"(\w+) under \[(\w+)\]|\[(\w+)\] (\w+)")
 UNTITLED = "new-campaign"  # how a draft is called whose name was not typed yet
-Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,29 +44,6 @@ class QuoteView:
     warnings: Sequence[str]
     variables: Mapping[str, bool]
     epoch: Sequence[str] = ()
-
-
-@dataclass(slots=True)
-class OneByOne:
-    """Runs functions in a thread, one at a time; a few more wait."""
-
-    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _waiting: int = 0
-
-    async def run(self, work: Callable[[], Made]) -> Made:
-        """Return what a function returns.
-
-        Raises:
-            HTTPException: too many wait.
-        """
-        if self._waiting >= MOST_WAITING:
-            raise HTTPException(503, "Several quotes are being computed at this moment: try again in some seconds.")
-        self._waiting += 1
-        try:
-            async with self._lock:
-                return await asyncio.to_thread(work)
-        finally:
-            self._waiting -= 1
 
 
 def describe_values(values: Mapping[str, Any]) -> Described:

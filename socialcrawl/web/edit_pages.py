@@ -297,7 +297,7 @@ async def _go_on(live: LiveStatus, path: Path, how: str) -> Response:
 async def _show_beside(request: Request, live: LiveStatus, form: EditForm, what: str, make: Any) -> Response:
     """Show a quote or a preview beside the form, or alone to a script."""
     work = _quote if what == "quote" else _preview
-    shown = await request.app.state.one_by_one.run(lambda: work(live.project, form, make))
+    shown = await request.app.state.data_work.drafting.run(lambda: work(live.project, form, make))
     if request.headers.get(PART):
         return render(request, f"edit_{what}.html", shown=shown, form=form, campaigns=())
     form.wrong = {}  # as long as nothing is saved, only the quote says what is wrong

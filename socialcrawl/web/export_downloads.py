@@ -15,8 +15,8 @@ from fastapi.responses import StreamingResponse
 
 from socialcrawl import CampaignStatus, Project, SocialcrawlError, StoreError
 from socialcrawl.system.host_names import Receive, Scope, Send
-from socialcrawl.web.data_work import WorkSlots
 from socialcrawl.web.page_answers import name_download
+from socialcrawl.web.work_slots import WorkSlots
 
 LARGEST = 4_000_000_000  # bytes of an export
 RESERVE = 500_000_000  # bytes that stay free on the disk

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import orjson
+from fastapi import Request
+from fastapi.exceptions import HTTPException
 
 from socialcrawl.system.host_names import App, Message, Receive, Scope, Send
 from socialcrawl.web.security import SAFE_METHODS, Access, is_same_origin
@@ -125,6 +127,16 @@ class AccessGuard:
                              [("www-authenticate", "Bearer")])  # fmt: skip
         else:
             await self._app(scope, receive, send)
+
+
+async def check_own_site(request: Request) -> None:
+    """Check that no page of another site makes a browser send a request that takes long.
+
+    Raises:
+        HTTPException: one does.
+    """
+    if not is_same_origin(request.headers):
+        raise HTTPException(403, "Another site sent this request: open the page here, and use its form.")
 
 
 async def refuse(send: Send, scope: Scope, status: int, text: str, headers: Iterable[tuple[str, str]] = ()) -> None:

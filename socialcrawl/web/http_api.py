@@ -9,7 +9,8 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.exceptions import HTTPException
 
 from socialcrawl import CampaignStatus, Project
-from socialcrawl.web.campaign_reports import CampaignReports
+from socialcrawl.web.campaign_readings import CampaignReadings
+from socialcrawl.web.guards import check_own_site
 from socialcrawl.web.http_models import (
     AccountItem,
     AccountItems,
@@ -38,6 +39,13 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     429: {**PROBLEM, "description": "Too many wrong tokens came from this address."},
 }
 REFUSED: dict[int | str, dict[str, Any]] = {403: {**PROBLEM, "description": "The CSRF token is missing or wrong."}}
+BUSY: dict[int | str, dict[str, Any]] = {
+    403: {**PROBLEM, "description": "A page of another site sent the request."},
+    409: {**PROBLEM, "description": "What is asked for is wrong, or the database cannot be used now."},
+    503: {**PROBLEM, "description": "As much of this is running as may."},
+}
+OWN = [Depends(check_own_site)]
+"""Of what takes long: no page of another site may have a browser ask for it."""
 Rows = Annotated[int, Query(ge=1, le=MOST_ROWS, description="rows of this page, at most")]
 Account = Annotated[str, Query(min_length=1, max_length=LONGEST, description="a username, id or page")]
 api = APIRouter(prefix="/api/v1", responses=ERRORS, tags=["campaigns"])
@@ -49,14 +57,14 @@ def get_live(request: Request) -> LiveStatus:
     return live
 
 
-def get_reports(request: Request) -> CampaignReports:
-    """Return what reads reports."""
-    reports: CampaignReports = request.app.state.reports
-    return reports
+def get_readings(request: Request) -> CampaignReadings:
+    """Return what reads campaigns where that takes long."""
+    readings: CampaignReadings = request.app.state.readings
+    return readings
 
 
 Live = Annotated[LiveStatus, Depends(get_live)]
-Reports = Annotated[CampaignReports, Depends(get_reports)]
+Readings = Annotated[CampaignReadings, Depends(get_readings)]
 
 
 async def find_status(
@@ -111,16 +119,16 @@ async def get_campaign(status: Status) -> CampaignItem:
     return describe_campaign(status)
 
 
-@api.get("/campaigns/{key}/charts")
-async def get_charts(status: Status, reports: Reports) -> ChartsItem:
+@api.get("/campaigns/{key}/charts", dependencies=OWN, responses=BUSY)
+async def get_charts(status: Status, readings: Readings) -> ChartsItem:
     """Return the score curve and the matching posts over time."""
-    return ChartsItem.model_validate((await reports.read(status)).charts)
+    return ChartsItem.model_validate((await readings.reports.read(status)).charts)
 
 
-@api.get("/campaigns/{key}/report")
-async def get_report(status: Status, reports: Reports) -> ReportItem:
+@api.get("/campaigns/{key}/report", dependencies=OWN, responses=BUSY)
+async def get_report(status: Status, readings: Readings) -> ReportItem:
     """Return the figures of the report."""
-    return ReportItem(values=dict((await reports.read(status)).values))
+    return ReportItem(values=dict((await readings.reports.read(status)).values))
 
 
 @api.get("/campaigns/{key}/accounts")
@@ -151,11 +159,10 @@ def list_posts(
     return PostItems(posts=made[:limit], next=made[limit - 1].id if len(made) > limit else None)
 
 
-@api.get("/campaigns/{key}/explain")
-def explain_account(status: Status, project: Campaigns, account: Account) -> ExplanationItem:
+@api.get("/campaigns/{key}/explain", dependencies=OWN, responses=BUSY)
+async def explain_account(status: Status, readings: Readings, account: Account) -> ExplanationItem:
     """Return why the campaign read an account, or did not."""
-    with project.open(status.key) as data:
-        found = data.explain(account, campaign=status.name)
+    found = await readings.explanations.read(status, account)
     return ExplanationItem(text=found.text, values=found.to_dict())
 
 

@@ -13,10 +13,11 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.exceptions import HTTPException
 from fastapi.responses import FileResponse, RedirectResponse, Response, StreamingResponse
 
-from socialcrawl import CampaignStatus, Project, SocialcrawlError
+from socialcrawl import CampaignStatus, Project, SettingsError, SocialcrawlError, TextReport
 from socialcrawl.web.campaign_reports import ReadReport
 from socialcrawl.web.control_pages import fill_forms, go_back
-from socialcrawl.web.http_api import LONGEST, Campaigns, Live, Reports, Status, change_campaign
+from socialcrawl.web.data_work import DataWork, get_work
+from socialcrawl.web.http_api import LONGEST, OWN, Campaigns, Live, Readings, Status, change_campaign
 from socialcrawl.web.live_status import LiveStatus
 from socialcrawl.web.overview_choice import FEW, OverviewChoice, list_states, make_choice, tell_apart
 from socialcrawl.web.page_answers import name_download, read_change, read_form, render, render_fragment
@@ -28,6 +29,7 @@ SECTIONS = ("top", "steering", "curve", "days", "kind", "accounts", "gaps")
 UNREADABLE = ("outdated", "broken")
 Choice = Annotated[OverviewChoice, Depends(make_choice)]
 Name = Annotated[str, Query(min_length=1, max_length=LONGEST)]
+Work = Annotated[DataWork, Depends(get_work)]
 pages = APIRouter(include_in_schema=False)
 
 
@@ -51,13 +53,13 @@ async def follow_overview(request: Request, live: Live, choice: Choice) -> Respo
 
 
 @pages.get("/campaigns/{key}")
-async def show_campaign(request: Request, status: Status, reports: Reports, live: Live) -> Response:
+async def show_campaign(request: Request, status: Status, readings: Readings, live: Live) -> Response:
     """Show one campaign: at once, though its report may take long to read."""
     report: ReadReport | None = None
     why = ""
     readable = status.state not in UNREADABLE
     try:
-        report = await reports.find(status) if readable else None
+        report = await readings.reports.find(status) if readable else None
     except SocialcrawlError as error:
         why = str(error)
     sections = [] if report is None else [report.sections[name] for name in SECTIONS if name in report.sections]
@@ -88,14 +90,25 @@ async def follow_campaign(request: Request, status: Status, live: Live) -> Respo
     return _stream(live, make)
 
 
-@pages.get("/campaigns/{key}/account")
-def show_account(request: Request, status: Status, project: Campaigns, name: Name) -> Response:
+@pages.get("/campaigns/{key}/account", dependencies=OWN)
+async def show_account(
+    request: Request, status: Status, project: Campaigns, readings: Readings, name: Name
+) -> Response:
     """Show why a campaign read an account, or did not."""
-    with project.open(status.key) as data:
-        found = data.explain(name, campaign=status.name)
+    found: TextReport | None = None
+    why = ""
+    try:
+        found = await readings.explanations.find(status, name)
+    except SettingsError as error:  # so kinds say it that explain no choice
+        why = str(error)
+    values = {} if found is None else found.to_dict()
+    forms = (await asyncio.to_thread(fill_forms, project, status, {}))["forms"]
+    if why or values.get("state") == "unknown":
+        alike = values.get("alike", ())
+        return render(request, "account_unknown.html", 404, status=status, name=name, why=why, alike=alike, forms=forms)
     return render(
-        request, "account.html", status=status, name=name, text=found.to_fragment(), page=found.to_dict()["page"],
-        forms=fill_forms(project, status, {})["forms"],
+        request, "account.html", status=status, name=name, text=found and found.to_fragment(),
+        page=values.get("page"), forms=forms,
     )  # fmt: skip
 
 
@@ -110,20 +123,20 @@ def list_accounts(
     return render(request, "accounts.html", status=status, accounts=rows[:ACCOUNTS], more=more)
 
 
-@pages.get("/campaigns/{key}/report.html")
-def download_report(status: Status, project: Campaigns) -> Response:
+@pages.get("/campaigns/{key}/report.html", dependencies=OWN)
+def download_report(status: Status, project: Campaigns, work: Work) -> Response:
     """Return the report as one page, with counts and ids only, to be kept."""
-    with TemporaryDirectory(prefix="socialcrawl-") as folder, project.open(status.key) as data:
+    with work.exports.hold(), TemporaryDirectory(prefix="socialcrawl-") as folder, project.open(status.key) as data:
         path = Path(folder) / "report.html"
         data.report(campaign=status.name).to_html(path)
         body = path.read_bytes()
     return _make_download(body, f"{status.name}-report.html", "text/html; charset=utf-8")
 
 
-@pages.get("/campaigns/{key}/datasheet.md")
-def download_datasheet(status: Status, project: Campaigns) -> Response:
+@pages.get("/campaigns/{key}/datasheet.md", dependencies=OWN)
+def download_datasheet(status: Status, project: Campaigns, work: Work) -> Response:
     """Return how the data came about, to be kept."""
-    with project.open(status.key) as data:
+    with work.exports.hold(), project.open(status.key) as data:
         text = data.datasheet(campaign=status.name).text
     return _make_download(text.encode(), f"{status.name}-datasheet.md", "text/markdown; charset=utf-8")
 

@@ -2,10 +2,12 @@
 
 import asyncio
 import re
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,17 +20,17 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 
 from socialcrawl import Project, SettingsError, SocialcrawlError, __version__
 from socialcrawl.system.host_names import AllowedHosts, App, HostGuard
-from socialcrawl.web.campaign_reports import PATIENCE, CampaignReports
+from socialcrawl.web.campaign_readings import CampaignReadings
 from socialcrawl.web.control_api import control_api
 from socialcrawl.web.control_pages import control_pages
 from socialcrawl.web.data_api import data_api
 from socialcrawl.web.data_pages import data_pages
 from socialcrawl.web.data_work import DataWork
 from socialcrawl.web.edit_api import edit_api
-from socialcrawl.web.edit_drafts import OneByOne
 from socialcrawl.web.edit_pages import edit_pages
 from socialcrawl.web.guards import API, PROBLEM_TYPE, AccessGuard, BodyGuard, SecureHeaders, make_problem
 from socialcrawl.web.http_api import api
+from socialcrawl.web.kept_readings import PATIENCE
 from socialcrawl.web.label_api import label_api
 from socialcrawl.web.label_pages import label_pages
 from socialcrawl.web.label_queues import LabelQueues
@@ -36,7 +38,7 @@ from socialcrawl.web.live_status import INTERVAL, LiveStatus
 from socialcrawl.web.page_answers import render
 from socialcrawl.web.page_templates import FOLDER, make_templates
 from socialcrawl.web.pages import pages
-from socialcrawl.web.picture_api import CampaignPictures, picture_api
+from socialcrawl.web.picture_api import picture_api
 from socialcrawl.web.picture_pages import picture_pages
 from socialcrawl.web.security import Access
 
@@ -45,6 +47,7 @@ ROUTERS = (
     *(api, control_api, edit_api, label_api, data_api, picture_api),
     *(control_pages, edit_pages, label_pages, data_pages, picture_pages, pages),
 )
+SLOW_IMPORTS = ("pyarrow", "pandas")
 STYLE_ID = re.compile(r'getElementById\("([0-9a-f]{64})"\)')
 DESCRIPTION = """Campaigns of socialcrawl: how they stand, what they found; and starting, stopping and changing them.
 
@@ -61,7 +64,7 @@ class WebSettings:
         now: the clock, Unix seconds.
         hosts: the names by which the pages may be opened.
         interval: seconds between two looks at the databases.
-        patience: seconds that a page waits for a report.
+        patience: seconds that a page waits for what takes long to read.
     """
 
     access: Access
@@ -103,6 +106,7 @@ def make_app(project: Project, settings: WebSettings) -> App:
     @asynccontextmanager
     async def watch_campaigns(app: FastAPI) -> AsyncIterator[None]:
         poller = asyncio.create_task(live.poll())
+        threading.Thread(target=_warm_up, args=(project,), name="warm-up", daemon=True).start()
         yield
         poller.cancel()
         with suppress(asyncio.CancelledError):
@@ -113,12 +117,10 @@ def make_app(project: Project, settings: WebSettings) -> App:
         openapi_url="/api/v1/openapi.json", docs_url=None, redoc_url=None, redirect_slashes=False,
     )  # fmt: skip
     app.state.live, app.state.access, app.state.plotly = live, settings.access, find_plotly()
-    app.state.one_by_one = OneByOne()
-    app.state.reports = CampaignReports(project, settings.now, settings.patience)
+    app.state.readings = CampaignReadings(project, settings.now, settings.patience)
     app.state.templates = make_templates()
     app.state.templates.globals["style_ids"] = find_style_ids(app.state.plotly)
     app.state.label_queues, app.state.data_work = LabelQueues(project), DataWork(project)
-    app.state.pictures = CampaignPictures(project, settings.now)
     for router in ROUTERS:
         app.include_router(router)
     app.mount("/static", _StaticFiles(directory=FOLDER / "static"))
@@ -128,6 +130,15 @@ def make_app(project: Project, settings: WebSettings) -> App:
     app.add_exception_handler(Exception, _answer_fault)
     guarded: App = AccessGuard(app, settings.access)
     return SecureHeaders(HostGuard(BodyGuard(guarded), settings.hosts))
+
+
+def _warm_up(project: Project) -> None:
+    """Do what the first view would wait for: look at the databases, and import what reads their tables."""
+    with suppress(SocialcrawlError):  # whoever looks on is told
+        project.list_campaigns()
+    for name in SLOW_IMPORTS:
+        with suppress(ImportError):  # it is optional
+            import_module(name)
 
 
 class _DescribedApp(FastAPI):

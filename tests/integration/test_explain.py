@@ -26,6 +26,7 @@ from socialcrawl.crawls.collect.explain import (
     rebuild_collect,
 )
 from socialcrawl.crawls.collect.strategies import make_strategy
+from socialcrawl.crawls.kept_crawls import KeptCrawls
 from socialcrawl.crawls.reporting import explain as explain_by
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.loop import Parts, run
@@ -58,8 +59,14 @@ def settings_of(name="tiny", *, words="tweet", **crawl):
     return check_settings(given, "test")
 
 
+KEPT = KeptCrawls(least=0.0)
+
+
 def explain(connection, user, name=None):
-    return explain_by(CampaignTraces(connection), user, name)
+    """What is said of an account: the same by a crawl that is rebuilt and by one that is kept from before."""
+    found = explain_by(CampaignTraces(connection), user, name)
+    assert explain_by(CampaignTraces(connection), user, name, KEPT) == found
+    return found
 
 
 @contextmanager

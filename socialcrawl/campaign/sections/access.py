@@ -131,7 +131,7 @@ class SourceSection(Section):
 
     @model_validator(mode="after")
     def _check_token(self) -> Self:
-        if self.tokens and "token_env" in self.model_fields_set:
+        if self.tokens and self.token_env is not None:  # None is how a database keeps that none was named
             raise ValueError("token_env and tokens both name tokens: keep one of the two")
         return self
 

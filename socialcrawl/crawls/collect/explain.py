@@ -4,9 +4,11 @@ Nothing is taken from memory: score, rank, features and weights come out of the 
 was stored with the decision has to be the same, bit for bit; `Decision.agrees` says whether it is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +25,7 @@ from socialcrawl.crawls.collect.make import make_collect
 from socialcrawl.crawls.seeds import TRIES
 from socialcrawl.engine.draws import STEERED, assign_arms
 from socialcrawl.engine.model import FIRST_READS, Act, Node, Pick, Reason, SameAs
-from socialcrawl.engine.protocols import NEVER, cut_history
+from socialcrawl.engine.protocols import NEVER
 from socialcrawl.graph.graph import COLUMNS, NO_ROWS, Rows
 from socialcrawl.platforms.facts import DEFAULT
 from socialcrawl.platforms.registry import find_platform
@@ -31,6 +33,9 @@ from socialcrawl.storage.erasure.ownership import find_similar_names
 from socialcrawl.storage.queries.traces import AccountVisit, CampaignTraces, IncomingLink, StoredCampaign
 from socialcrawl.storage.versions import find_version
 
+_SCORED: WeakKeyDictionary[Collect, tuple[int, Rows, NDArray[np.float64]]] = WeakKeyDictionary()
+"""Of crawls that are in use: after how many decisions their frontiers were scored, the rows, and their scores."""
+NO_SCORES = np.empty(0)
 KEPT = ("name", "seed", "topic", "seeds", "crawl")  # the settings on which a decision rests
 
 
@@ -138,8 +143,19 @@ class Explanation:
     capture: str | None = None
 
 
-def explain(traces: CampaignTraces, campaign: StoredCampaign, user: str) -> Explanation:
+def explain(
+    traces: CampaignTraces,
+    campaign: StoredCampaign,
+    user: str,
+    hold: Callable[[], AbstractContextManager[Collect]] | None = None,
+) -> Explanation:
     """Return why a campaign asked `user`, a username or an id, or why it did not.
+
+    Args:
+        traces: the database.
+        campaign: a campaign of it.
+        user: the account.
+        hold: yields its crawl, with all of its history; None: it is rebuilt.
 
     Raises:
         SettingsError: its settings are not understood.
@@ -152,7 +168,11 @@ def explain(traces: CampaignTraces, campaign: StoredCampaign, user: str) -> Expl
         near = () if gone else find_similar_names(traces.connection, campaign.platform, user)
         state = "forgotten" if gone else "unknown"
         return Explanation(campaign.name, user, state, why=why, platform=campaign.platform, alike=near)
-    return _Case(traces, campaign, user, held.node).explain()
+    case = _Case(traces, campaign, user, held.node)
+    if hold is None or case.before != NEVER:
+        return case.explain()
+    with hold() as crawl:
+        return _Case(traces, campaign, user, held.node, crawl).explain()
 
 
 def explain_frontier(
@@ -167,8 +187,8 @@ def explain_frontier(
         nodes: accounts of the frontier.
     """
     names = traces.read_names(nodes)
-    scored = _FoldedFrontier(crawl)
-    return [_Case(traces, campaign, names[node], node, scored).explain() for node in nodes]
+    links = traces.read_links(campaign.id, nodes, NEVER)  # which has to look at all links
+    return [_Case(traces, campaign, names[node], node, crawl, links=links[node]).explain() for node in nodes]
 
 
 def list_unread_seeds(traces: CampaignTraces, campaign: str | None = None, most: int = 10) -> list[tuple[str, str]]:
@@ -206,23 +226,21 @@ def rebuild_collect(settings: Settings, names: Sequence[Node], topics: Sequence[
     return make_collect(settings, remember_seeds(settings, names, topics), watched=False)
 
 
-class _FoldedFrontier:
-    """A crawl with a part of its history, and the scores of its frontier, which are computed once."""
-
-    def __init__(self, crawl: Collect) -> None:
-        self.crawl = crawl
-        self._scored: tuple[Rows, NDArray[np.float64]] | None = None
-
-    def score(self) -> tuple[Rows, NDArray[np.float64]]:
-        """Return the rows of the frontier in order of discovery, and their scores."""
-        if self._scored is None:
-            rows = self.crawl.graph.frontier()
-            self._scored = rows, self.crawl.estimator.score(self.crawl.graph, rows, self.crawl.taken)
-        return self._scored
+def _score_frontier(crawl: Collect) -> tuple[Rows, NDArray[np.float64]]:
+    """Return the rows of the frontier in order of discovery, and their scores, computed once for each state."""
+    picks, rows, scores = _SCORED.get(crawl, (-1, NO_ROWS, NO_SCORES))
+    if picks != crawl.picks:
+        rows = crawl.graph.frontier()
+        scores = crawl.estimator.score(crawl.graph, rows, crawl.taken)
+        _SCORED[crawl] = crawl.picks, rows, scores
+    return rows, scores
 
 
 class _Case:
-    """One account of one campaign; `folded` has all of the campaign's history, where somebody folded it before."""
+    """One account of one campaign; `folded` has all of the campaign's history, where somebody folded it before.
+
+    `links` are those to the account, where somebody read them before.
+    """
 
     def __init__(
         self,
@@ -230,7 +248,9 @@ class _Case:
         begun: StoredCampaign,
         user: str,
         node: Node,
-        folded: _FoldedFrontier | None = None,
+        folded: Collect | None = None,
+        *,
+        links: Sequence[IncomingLink] | None = None,
     ) -> None:
         self.traces, self.begun, self.user, self.node = traces, begun, user, node
         self.asks = traces.read_visits(begun.id, node)
@@ -244,9 +264,9 @@ class _Case:
         self.is_folded = folded is not None and self.before == NEVER
         if folded is None or not self.is_folded:
             names = traces.read_seeds(begun.platform, begun.identity["seeds"]["usernames"])
-            folded = _FoldedFrontier(rebuild_collect(self.settings, names, traces.read_topics(begun.id)))
-        self.frontier, self.crawl = folded, folded.crawl
-        self.searched = False
+            folded = rebuild_collect(self.settings, names, traces.read_topics(begun.id))
+        self.crawl = folded
+        self.links, self.searched = links, False
 
     def _find_settings(self, values: dict[str, Any]) -> Settings:
         """Return the settings on which a decision rests, of those that are stored."""
@@ -292,7 +312,8 @@ class _Case:
 
     def _fold(self, before: int) -> None:
         """Bring the crawl to where it was when the batch `before` was chosen."""
-        self.crawl.fold(cut_history(self.traces.read_history(self.begun), before))
+        end = None if before == NEVER else before
+        self.crawl.fold(self.traces.read_history(self.begun, end=end))
 
     def _find_state(self, *, met: bool) -> str:
         seeds = self.crawl.seeds
@@ -330,7 +351,7 @@ class _Case:
         graph, estimator, taken = self.crawl.graph, self.crawl.estimator, self.crawl.taken
         if not self._is_open():
             return None
-        (rows, scores), row = self.frontier.score(), self._find_row()
+        (rows, scores), row = _score_frontier(self.crawl), self._find_row()
         place = int(np.searchsorted(rows, row))
         score = float(scores[place])
         ahead = int((scores > score).sum()) + int((scores[:place] == score).sum())
@@ -381,7 +402,11 @@ class _Case:
 
     def _list_links(self, before: int) -> list[IncomingLink]:
         others = [node for node, n in self.traces.read_aliases(self.begun.id, self.node) if n < before]
-        known = self.traces.read_links(self.begun.id, [self.node, *others], before)
+        if self.links is None or others or before != NEVER:
+            found = self.traces.read_links(self.begun.id, [self.node, *others], before)
+            known = sorted((link for some in found.values() for link in some), key=lambda link: link.n)
+        else:
+            known = list(self.links)
         self.searched = any(link.act == Act.SEARCH for link in known)
         return [link for link in known if link.act != Act.SEARCH]
 

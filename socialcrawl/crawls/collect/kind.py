@@ -1,6 +1,7 @@
 """Campaigns that collect: accounts that matter to a topic, the best guess first (Gouriten et al., Algorithm 1)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -95,6 +96,18 @@ class CollectKind(CrawlKind):
         from socialcrawl.crawls.collect.explain import explain  # noqa: PLC0415 - plans are made without SQLAlchemy
 
         return explain(traces, campaign, user)
+
+    def explain_from(
+        self,
+        traces: "CampaignTraces",
+        campaign: "StoredCampaign",
+        user: str,
+        hold: Callable[[], AbstractContextManager[Collect]],
+    ) -> "Explanation":
+        """See `CrawlKind.explain_from`."""
+        from socialcrawl.crawls.collect.explain import explain  # noqa: PLC0415 - plans are made without SQLAlchemy
+
+        return explain(traces, campaign, user, hold)
 
     def explain_next(
         self, traces: "CampaignTraces", campaign: "StoredCampaign", crawl: Collect, batch: Sequence[Pick]

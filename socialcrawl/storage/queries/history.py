@@ -40,6 +40,7 @@ class FinishedBatches:
         transaction: what every reading is done in.
         names: of the features of its picks.
         first: the number of the pick with which it begins.
+        end: the number of the pick before which it ends, with which a batch begins; None: it is all of it.
     """
 
     def __init__(
@@ -50,9 +51,10 @@ class FinishedBatches:
         names: Sequence[str] = COLUMNS,
         *,
         first: int = 0,
+        end: int | None = None,
     ) -> None:
         self.connection, self.campaign, self.transaction, self.names = connection, campaign, transaction, names
-        self.first = first
+        self.first, self.end = first, end
 
     def __iter__(self) -> Iterator[tuple[Batch, list[Outcome]]]:
         for columns in self.columns():
@@ -65,7 +67,7 @@ class FinishedBatches:
         with self.transaction(), LinkReader(self.connection, self.campaign) as links:
             since = max(find_topic_starts(self.connection, self.campaign), default=0) if features else 0
             gap = find_gap(self.connection, self.campaign)
-            ends = None if gap is None else gap[0]
+            ends = min((n for n in (self.end, gap and gap[0]) if n is not None), default=None)
             while rows := self._read_picks(wanted, last, many, ends):
                 complete = rows if len(rows) < many else _drop_last_batch(rows)
                 if not complete:

@@ -14,6 +14,7 @@ from socialcrawl.engine.model import MILLS_PER_DOLLAR, Act
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.platforms.facts import DEFAULT
 from socialcrawl.storage.queries.further_pages import JOIN_LAST
+from socialcrawl.storage.queries.linked import find_linked
 from socialcrawl.storage.queries.row_values import join_transaction
 from socialcrawl.storage.queries.search_recall import SearchRecall, count_search_recall
 from socialcrawl.storage.queries.topic_counts import TopicCounts, count_on_topic
@@ -56,15 +57,7 @@ where o.campaign = :campaign and o.missing is not null and o.node >= 0 and not e
   select 1 from outcome later where later.campaign = o.campaign and later.node = o.node and later.n > o.n)
 group by 1 order by 2 desc, 1
 """
-# Sorted by `group by`: of millions of nodes, `union` would find each in a tree that no cache holds.
-KNOWN = """
-select count(*) from (
-  select node from (
-    select node from outcome where campaign = :campaign and node >= 0
-    union all select node from link where campaign = :campaign and n in
-      (select n from pick where campaign = :campaign
-       and act in ('seed', 'expand', 'match', 'page', 'walk', 'import'))) as every group by node) as known
-"""
+ANSWERED = "select distinct node from outcome where campaign = :campaign and node >= 0"
 # Rules of robots.txt and profiles looked up for opt-outs are read again and again: they are no answers reused, and
 # neither are the posts of one account of a search for many.
 TOTALS = """
@@ -217,6 +210,7 @@ def summarize_campaign(connection: Connection, name: str | None = None, most: in
         source = began_with["source"]
         changed = _read_rows(connection, LATEST, number)
         topic = (orjson.loads(changed[0][0]) if changed else began_with).get("topic") or {}
+        linked, answered = find_linked(connection, number), _read_rows(connection, ANSWERED, number)
         return Summary(
             name=title,
             platform=source["platform"],
@@ -230,7 +224,7 @@ def summarize_campaign(connection: Connection, name: str | None = None, most: in
             steps=np.array([value for value, step in values if step], np.float64),
             requests=_read_dicts(connection, REQUESTS, number),
             missing=dict(tuple(row) for row in _read_rows(connection, MISSING, number)),
-            known=int(_read_rows(connection, KNOWN, number)[0][0]),
+            known=int(linked.sum()) + sum(node >= len(linked) or not linked[node] for (node,) in answered),
             sent=sent,
             posts=int(posts),
             held=int(_read_rows(connection, HELD, number)[0][0]),
@@ -239,7 +233,7 @@ def summarize_campaign(connection: Connection, name: str | None = None, most: in
             ended=ended,
             reused=reused,
             billed_posts=[(day, int(new), int(mills) / MILLS_PER_DOLLAR) for day, new, mills in billed],
-            on_topic=count_on_topic(connection, number),
+            on_topic=count_on_topic(connection, number, linked),
             captured=captured,
             captured_read=int(captured_read),
             recall=count_search_recall(connection, number) if source.get("read") == "match" else None,

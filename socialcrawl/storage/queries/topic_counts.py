@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
 from socialcrawl.engine.model import Act
@@ -25,15 +27,12 @@ select count(*), count(case when was_read = 1 then 1 end), count(case when was_r
         and k.act in ('seed', 'expand', 'match', 'page', 'recrawl', 'walk', 'import')) then 1 else 0 end as was_read
   from hit h join post p on p.id = h.post where h.campaign = :campaign group by p.author) a
 """
-# Of millions of links, only those to the few authors that were not read are told apart.
-MENTIONED = """
-select count(distinct node) from link where campaign = :campaign and n in
-  (select n from pick where campaign = :campaign and act in ('seed', 'expand', 'match', 'page', 'walk', 'import'))
-  and node in (select p.author from hit h join post p on p.id = h.post where h.campaign = :campaign
-    and p.author not in (
-      select o.node from outcome o join pick k on k.campaign = o.campaign and k.n = o.n
-      where o.campaign = :campaign and o.missing is null
-        and k.act in ('seed', 'expand', 'match', 'page', 'recrawl', 'walk', 'import')))
+UNREAD_AUTHORS = """
+select distinct p.author from hit h join post p on p.id = h.post where h.campaign = :campaign
+  and p.author not in (
+    select o.node from outcome o join pick k on k.campaign = o.campaign and k.n = o.n
+    where o.campaign = :campaign and o.missing is null
+      and k.act in ('seed', 'expand', 'match', 'page', 'recrawl', 'walk', 'import'))
 """
 # An account on the wider topic only is worth less than 1 in a walk.
 ACCOUNTS = """
@@ -141,13 +140,20 @@ CAPTURES = (Act.SLICE, Act.LIVE, Act.HYDRATE)
 """Acts with which captures begin, besides counts and imports."""
 
 
-def count_on_topic(connection: Connection, campaign: int) -> TopicCounts:
-    """Return what a campaign holds on its topic; called in a transaction."""
+def count_on_topic(connection: Connection, campaign: int, linked: NDArray[np.bool_]) -> TopicCounts:
+    """Return what a campaign holds on its topic; called in a transaction.
+
+    Args:
+        connection: to the database.
+        campaign: campaign.id.
+        linked: whether accounts that were read link to each account, as `linked.find_linked` returns it.
+    """
     rows = [tuple(row) for row in connection.execute(text(DAYS), {"campaign": campaign})]
     accounts = {row[0]: row[1:] for row in connection.execute(text(ACCOUNTS), {"campaign": campaign})}
     (seeds, seeds_on_topic), (discovered, discovered_on_topic) = (accounts.get(which, (0, 0)) for which in (0, 1))
     authors, read, single = connection.execute(text(AUTHORS), {"campaign": campaign}).one()
-    mentioned = connection.execute(text(MENTIONED), {"campaign": campaign}).scalar_one()
+    unread = np.array(connection.execute(text(UNREAD_AUTHORS), {"campaign": campaign}).scalars().all(), np.int64)
+    mentioned = int(linked[unread[unread < len(linked)]].sum())
     captured = connection.execute(text(FIRST), {"campaign": campaign}).scalar() in CAPTURES
     if captured:  # a search returned them all, in each span of time alike
         rows, read, mentioned = [(day, every, every, reposts) for day, every, _, reposts in rows], authors, 0

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 from numpy.typing import NDArray
-from sqlalchemy import Connection, exists, func, select, text
+from sqlalchemy import Connection, bindparam, exists, func, select, text
 
 from socialcrawl.engine.draws import ARM_NAMES, STEERED, assign_arms
 from socialcrawl.engine.model import (
@@ -30,6 +30,7 @@ from socialcrawl.engine.model import (
 from socialcrawl.engine.protocols import History
 from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.storage.answer_packing import unpack_answer
+from socialcrawl.storage.database.address import DatabaseAddress, find_address
 from socialcrawl.storage.erasure.seed_slots import SeedSlot
 from socialcrawl.storage.queries import holdings, row_values
 from socialcrawl.storage.queries.history import FinishedBatches
@@ -43,7 +44,9 @@ BY_NAME = "select node, platform_id, profile_at from account where platform = :p
 BY_KEY = """
 select a.node, a.platform_id, a.username, a.profile_at, a.forgotten_at,
   (select count(*) from pick p where p.campaign = :campaign and p.node = a.node) as picks
-from account a where a.platform = :platform and (a.handle = :handle or a.platform_id = :key)
+from account a where a.node in (
+  select node from account where platform = :platform and handle = :handle
+  union select node from account where platform = :platform and platform_id = :key)
 """
 ASKS = """
 select p.n, p.batch, p.act, p.score, o.at, o.value, o.occurrences, o.posts, o.missing, p.since
@@ -51,11 +54,11 @@ from pick p left join outcome o on o.campaign = p.campaign and o.n = p.n
 where p.campaign = :campaign and p.node = :node order by p.n
 """
 LED = """
-select l.n, o.node, p.act, o.value, l.alpha
+select l.node as target, l.n, o.node, p.act, o.value, l.alpha
 from link l
 join outcome o on o.campaign = l.campaign and o.n = l.n
 join pick p on p.campaign = l.campaign and p.n = l.n
-where l.campaign = :campaign and l.node = :node and l.n < :before and o.node <> :node order by l.n
+where l.campaign = :campaign and l.node in :nodes and l.n < :before and o.node <> l.node order by l.n
 """
 STEPS = """
 select p.n, p.node, coalesce(o.value, 0), coalesce(o.missing, case when o.n is null then 'open' else '' end)
@@ -199,6 +202,11 @@ class CampaignTraces:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
 
+    @property
+    def place(self) -> DatabaseAddress:
+        """Which database it is."""
+        return find_address(self.connection)
+
     def read_campaign(self, name: str | None) -> StoredCampaign:
         """Return the campaign `name`, or the newest.
 
@@ -311,19 +319,26 @@ class CampaignTraces:
             if (marks := _list_marks(some))
         ]
 
+    def read_answer(self, campaign: int, n: int) -> tuple[int, str, float] | None:
+        """Return what decision number `n` brought: the account, when, its relevance; None: nothing yet."""
+        found = self._read_rows("select node, at, value from outcome where campaign = :campaign and n = :n",
+                                campaign=campaign, n=n)  # fmt: skip
+        return tuple(found[0]) if found else None
+
     def read_aliases(self, campaign: int, node: Node) -> list[tuple[Node, int]]:
         """Return other numbers of an account under which links to it were found, and the decision that showed each."""
         found = self._read_rows(ALIASES, campaign=campaign, meant=str(SameAs(node)))
         return [(Node(row[0]), row[1]) for row in found]
 
-    def read_links(self, campaign: int, nodes: Sequence[Node], before: int) -> list[IncomingLink]:
-        """Return the links to any of `nodes` that were found by decisions before number `before`, in order."""
-        found = [
-            IncomingLink(row[0], Node(row[1]), *row[2:])
-            for node in nodes
-            for row in self._read_rows(LED, campaign=campaign, node=node, before=before)
-        ]
-        return sorted(found, key=lambda link: link.n)
+    def read_links(self, campaign: int, nodes: Sequence[Node], before: int) -> dict[Node, list[IncomingLink]]:
+        """Return the links to each of `nodes` that were found by decisions before number `before`, in order."""
+        query = text(LED).bindparams(bindparam("nodes", expanding=True))
+        found: dict[Node, list[IncomingLink]] = {node: [] for node in nodes}
+        with row_values.join_transaction(self.connection):
+            given = {"campaign": campaign, "nodes": list(nodes), "before": before}
+            for target, n, source, *more in self.connection.execute(query, given):
+                found[Node(target)].append(IncomingLink(n, Node(source), *more))
+        return found
 
     def read_names(self, nodes: Iterable[Node]) -> dict[Node, str]:
         """Return how accounts are called: username, else id, else `account N`."""
@@ -354,14 +369,19 @@ class CampaignTraces:
             )
         return found.get(user)
 
-    def read_history(self, campaign: StoredCampaign, columns: Sequence[str] = COLUMNS) -> History:
-        """Return all that the campaign did, as its own crawl folds it.
+    def read_history(
+        self, campaign: StoredCampaign, columns: Sequence[str] = COLUMNS, *, first: int = 0, end: int | None = None
+    ) -> History:
+        """Return what the campaign did, as its own crawl folds it.
 
-        `columns` are the names of its picks' features.
+        Args:
+            campaign: the campaign.
+            columns: names of its picks' features.
+            first: the pick.n with which it begins.
+            end: the pick.n before which it ends, with which a batch begins; None: all.
         """
-        return FinishedBatches(
-            self.connection, campaign.id, partial(row_values.join_transaction, self.connection), columns
-        )
+        join = partial(row_values.join_transaction, self.connection)
+        return FinishedBatches(self.connection, campaign.id, join, columns, first=first, end=end)
 
     def read_span(self, campaign: StoredCampaign) -> tuple[float, float]:
         """Return when the first and the latest answer of a campaign came, Unix seconds; zeros where none did."""

@@ -32,7 +32,7 @@
     later.textContent = "It takes a while for a large campaign. It appears here by itself.";
     fetch(later.dataset.later, { credentials: "same-origin" }).then(async (answer) => {
       if (answer.ok) reload();
-      later.textContent = answer.ok ? "The report is ready. Reload this page to see it." : (await answer.json()).detail;
+      later.textContent = answer.ok ? "It is ready. Reload this page to see it." : (await answer.json()).detail;
     });
   }
 

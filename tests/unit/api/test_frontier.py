@@ -11,6 +11,8 @@ from kind_campaigns import make_refresh, make_sample, make_track
 from x_crawls import posts
 
 import socialcrawl as sc
+from socialcrawl.api.dataset import Dataset
+from socialcrawl.crawls.kept_crawls import KeptCrawls
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.storage.database.connection import open_database
 
@@ -32,11 +34,14 @@ def go_on(url, database, steps, crawl):
 def check_next(database, url, crawl, *, rate, stages):
     """Check that the first `rate` accounts of the frontier are those that the campaign then reads, at each stage."""
     go_on(url, database, stages[0], crawl)
+    crawls = KeptCrawls(least=0.0)
     for step in stages[1:]:
         done = read_picked(database)
         with sc.open(database) as data:
             frontier = data.frontier(top=8)
             rows = [*frontier.accounts]
+        with Dataset(database, crawls) as data:  # a crawl that is kept takes in what is new
+            assert [*data.frontier(top=8).accounts] == rows
         assert frontier.step == len(done)
         assert frontier.left >= len(rows)
         assert f"limit of {len(done)} steps" in frontier.why
@@ -80,6 +85,29 @@ def test_steps_that_are_drawn_say_so_and_others_have_the_rank_of_their_score(tmp
         assert row["why"].endswith(told[row["account"]]["summary"])
     ranks = [told[row["account"]]["decision"]["rank"] for row in rows if not row["drawn"]]
     assert ranks == sorted(ranks)
+
+
+def test_a_crawl_that_is_kept_is_of_the_history_that_the_database_has_now(tmp_path):
+    crawls = KeptCrawls(least=0.0)
+    with serve_in_thread(posts(), limit=100_000) as mock:
+        go_on(mock.url, tmp_path / "a.db", 12, {"estimator": "nh-ne-sum"})
+    for n in (14, 9):  # the second time, a part of the history has gone
+        with closing(sqlite3.connect(tmp_path / "a.db")) as plain, plain:
+            for statement in CUT:
+                plain.execute(statement, {"n": n})
+        with sc.open(tmp_path / "a.db") as data, Dataset(tmp_path / "a.db", crawls) as kept:
+            assert [*kept.frontier(top=9).accounts] == [*data.frontier(top=9).accounts]
+
+
+def test_a_campaign_with_several_tokens_says_what_is_next(tmp_path, monkeypatch):
+    with serve_in_thread(posts(), limit=100_000) as mock:
+        sections = sections_of(mock.url, tmp_path / "a.db", crawl={"steps": 3})
+        name = sections["source"].pop("token_env")
+        monkeypatch.setenv("OTHER_TOKEN", "b")
+        sections["source"]["tokens"] = [{"env": name}, {"env": "OTHER_TOKEN"}]
+        sc.Campaign(name="next", **sections).run()
+    with sc.open(tmp_path / "a.db") as data:
+        assert data.frontier().step == 3
 
 
 CUT = (

@@ -28,7 +28,7 @@ from socialcrawl.cli.definitions.datasets import export
 from socialcrawl.engine.model import Page
 from socialcrawl.storage.post_search import index
 from socialcrawl.web import data_reading, export_downloads
-from socialcrawl.web.data_work import WorkSlots
+from socialcrawl.web.work_slots import WorkSlots
 
 HOSTILE = "moon <script>alert(1)</script> <img src=x onerror=alert(2)> javascript:alert(3) \u202egnp.exe"
 TEXTS = ("the moon", "a #moon in the sky", "nothing", HOSTILE, "a late MOON", "=HYPERLINK(1) sun", "Caf\u00e9 moon sky")

@@ -3,15 +3,19 @@
 import re
 import shutil
 import sqlite3
+import threading
+import time
 from contextlib import closing
 from xml.etree import ElementTree as ET
 
 import pytest
 from api_campaigns import run_example
+from fastapi.exceptions import HTTPException
 from web_pages import PageShape, serving
 
 import socialcrawl as sc
 from socialcrawl.web.window_strip import describe_windows, draw_window_strip
+from socialcrawl.web.work_slots import WorkSlots
 
 HOSTILE = "<script>alert(1)</script> \"'><img src=x onerror=alert(2)>"
 JAVASCRIPT = "javascript:alert(1)"
@@ -69,6 +73,48 @@ def test_the_page_of_what_comes_next_is_that_of_the_api(client, key, folder):
     for row in found["accounts"]:
         assert row["account"] in page
         assert row["why"] in page
+
+
+def test_no_other_site_has_a_browser_ask_for_what_takes_long(client, key):
+    paths = ("network", "next", "account?name=a", "report.html", "datasheet.md")
+    api = ("network", "next", "explain?account=a", "report", "charts")
+    for path in (*(f"/campaigns/{key}/{one}" for one in paths), *(f"/api/v1/campaigns/{key}/{one}" for one in api)):
+        assert client.get(path, headers={"sec-fetch-site": "cross-site"}).status_code == 403, path
+
+
+def test_what_takes_long_to_read_is_shown_when_it_was_read(folder):
+    with serving(folder, patience=0.0) as client:
+        (key,) = [one["key"] for one in client.get("/api/v1/campaigns").json()["campaigns"]]
+        name = client.get(f"/api/v1/campaigns/{key}/accounts").json()["accounts"][0]["account"]
+        for path, shown in (("network", "canvas"), ("next", "as of step 12"), (f"account?name={name}", "occurrences")):
+            page = client.get(f"/campaigns/{key}/{path}").text
+            (later,) = re.findall(r'data-later="([^"]*)"', page)
+            assert shown not in page
+            assert client.get(later.replace("&amp;", "&")).status_code == 200
+            page = client.get(f"/campaigns/{key}/{path}").text
+            assert shown in page
+            assert "data-later" not in page
+
+
+def test_so_much_is_done_at_once_so_much_waits_and_more_is_refused():
+    slots, done = WorkSlots(1, "readings", waiting=1), []
+    slots.take()
+
+    def act():
+        with slots.hold():
+            done.append(True)
+
+    waiting = threading.Thread(target=act)
+    waiting.start()
+    while slots._begun < 2:
+        time.sleep(0.001)
+    with pytest.raises(HTTPException) as refused:
+        slots.take()
+    assert (refused.value.status_code, done) == (503, [])
+    slots.free()
+    waiting.join()
+    assert done == [True]
+    slots.take()
 
 
 def test_charts_of_requests_and_of_posts_by_the_hour_add_up(client, key, folder):

@@ -111,8 +111,9 @@ def test_an_account_is_explained_and_its_name_leads_to_the_platform(client, key)
     told = client.get(f"/api/v1/campaigns/{key}/explain", params={"account": account["account"]}).json()
     assert told["values"]["page"] == account["page"]
     unknown = client.get(f"/campaigns/{key}/account", params={"name": "nobody-knows-me"})
-    assert unknown.status_code == 200
+    assert unknown.status_code == 404
     assert "not in this database" in unknown.text
+    assert f'href="/campaigns/{key}/search?query=nobody-knows-me"' in unknown.text
 
 
 def test_pages_of_the_api_hold_all_rows_once_and_in_order(client, key, folder):
