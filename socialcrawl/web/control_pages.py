@@ -13,6 +13,7 @@ from socialcrawl.web.file_edits import (
     add_accounts,
     change_budget,
     describe_effect,
+    find_next_button,
     read_editable,
 )
 from socialcrawl.web.http_api import Campaigns, Status
@@ -34,8 +35,8 @@ def show_forms(
         note = "The file said so already: nothing has changed."
     elif saved in SAVED:
         note = f"Saved. {describe_effect(status, epoch=SAVED[saved])}"
-    offers = saved in SAVED and saved != "none" and (not status.watched or status.state == "paused")
-    return _show_forms(request, project, status, note=note, offers=offers)
+    button = find_next_button(status) if saved in SAVED and saved != "none" else None
+    return _show_forms(request, project, status, note=note, button=button)
 
 
 @control_pages.post("/campaigns/{key}/start")
@@ -146,14 +147,14 @@ def _show_forms(
     status: CampaignStatus,
     *,
     note: str = "",
-    offers: bool = False,
+    button: tuple[str, str] | None = None,
     wrong: Mapping[str, str] | None = None,
     given: Mapping[str, str] | None = None,
 ) -> Response:
     """Return the page of the forms, with what somebody gave and what was wrong with it."""
     wrong = wrong or {}
     return render(
-        request, "control.html", 422 if wrong else 200, status=status, note=note, offers=offers, wrong=wrong,
+        request, "control.html", 422 if wrong else 200, status=status, note=note, button=button, wrong=wrong,
         **fill_forms(project, status, given or {}),
     )  # fmt: skip
 

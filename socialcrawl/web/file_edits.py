@@ -1,7 +1,7 @@
 """The changes of a campaign file that buttons make: its budget, further seeds, excluded accounts."""
 
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,23 +98,41 @@ def add_accounts(file: CampaignFile, what: str, names: Sequence[str]) -> bool:
     return True
 
 
+def compare_settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+    """Return (dotted key, value before, value after) of what differs between the values of two campaign files."""
+    old, new = (dict(_list_values(values)) for values in (before, after))
+    return [(key, old.get(key), new.get(key)) for key in old | new if old.get(key) != new.get(key)]
+
+
+def _list_values(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        yield from (
+            ((f"{name}.{key}", one) for key, one in value.items()) if isinstance(value, Mapping) else ((name, value),)
+        )
+
+
 def describe_effect(status: CampaignStatus, *, epoch: bool) -> str:
     """Return what happens after a change of a campaign's file, and when.
 
     Args:
         status: the campaign.
-        epoch: whether the change begins a new epoch, as one of seeds or excluded accounts does.
+        epoch: whether the change begins a new epoch if the campaign has begun, as one of seeds or topic does.
     """
-    more = (
-        " From then on a new epoch counts: what is stored is scored again, and nothing is bought twice."
-        if epoch
-        else ""
-    )
+    more = " Then a new epoch begins: stored posts are judged and scored again, and none is bought again."
+    if not epoch or not (status.requests or status.steps):
+        more = ""
     if status.watched:
         where = status.daemon is None or status.daemon.endswith(f" on {socket.gethostname()}")
         on = "" if where else f", if {status.daemon} reads this very file"
         after = "is paused until you resume it" if status.state == "paused" else "goes on"
         return f"The daemon takes this up within a few seconds{on}; the campaign {after}.{more}"
     if status.state == "running":
-        return f"The campaign goes on with what the file said when it was run ({status.why}): restart it.{more}"
-    return f"This counts from the next start on.{more}"
+        return f"The campaign still runs with what the file said before ({status.why}): restart it.{more}"
+    return f"This takes effect at the next start.{more}"
+
+
+def find_next_button(status: CampaignStatus) -> tuple[str, str] | None:
+    """Return (what, words) of the button by which a campaign takes up its changed file; None: it does so by itself."""
+    if status.watched:
+        return ("resume", "Resume it") if status.state == "paused" else None
+    return ("restart", "Restart it") if status.state == "running" else ("start", "Start it")

@@ -1,6 +1,6 @@
 """What the HTTP API takes and returns of labels and models, as OpenAPI describes it."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -109,6 +109,39 @@ class ModelChoice(BaseModel):
     digest: str | None = Field(
         default=None, max_length=100, description="refuse if the campaign file has another digest than this one"
     )
+
+
+class SettingChange(BaseModel):
+    """A setting of the campaign file that would change."""
+
+    key: str
+    before: Any = Field(description="null: it is not set")
+    after: Any = Field(description="null: it is not set")
+
+
+class SidesItem(BaseModel):
+    """Which stored posts, and accounts by their posts, would change sides."""
+
+    stored: int = Field(description="stored posts of the campaign")
+    examined: int = Field(description="posts that were judged, drawn from them")
+    posts: int = Field(description="posts that are on topic now")
+    posts_on: int = Field(description="posts that come on topic")
+    posts_off: int = Field(description="posts that leave it")
+    accounts: int = Field(description="authors on topic now: one of their posts is")
+    accounts_on: int
+    accounts_off: int
+    on_examples: list[WaitingPost]
+    off_examples: list[WaitingPost]
+
+
+class ModelPlanItem(BaseModel):
+    """What it would change if the campaign used a model; nothing is saved."""
+
+    digest: str = Field(description="of the campaign file: send it with the change")
+    settings: list[SettingChange]
+    preview: SidesItem | None = Field(description="null: the campaign has not begun")
+    at_most: dict[str, Any] = Field(description="what the campaign can still request and cost with the change")
+    effect: str = Field(description="what would happen to the campaign, and when")
 
 
 class ModelChange(BaseModel):

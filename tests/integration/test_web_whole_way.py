@@ -126,7 +126,9 @@ def label_and_use(page, folder):
     page.get_by_label("Decision tree").check()
     page.get_by_role("button", name="Train").click()
     page.get_by_role("button", name="Use this model").click()
-    page.get_by_text("The campaign file was changed.").wait_for()
+    page.get_by_text("what would change sides").wait_for()
+    page.get_by_role("button", name="Use this model").click()
+    page.get_by_text("The campaign file names the model now.").wait_for()
     page.locator(".badge", has_text="in use").wait_for()
     epochs = "select why from epoch order by number"
     wait_until(page, lambda: rows(folder / "town.db", epochs) == [("begun",), ("topic",)])

@@ -125,7 +125,7 @@ def test_a_budget_is_raised_and_a_limit_removed_and_comments_stay(client, key, f
     given = sc.CampaignFile.load(folder / "one.toml").values
     assert (given["crawl"]["steps"], given["budget"]) == (1200, {"max_money": 7.5, "max_requests": 5000})
     assert "# whom we met" in read(folder)
-    assert "This counts from the next start on." in client.get(done.headers["location"]).text
+    assert "This takes effect at the next start." in client.get(done.headers["location"]).text
     post(client, key, "budget", csrf, **budget(max_requests=""))
     assert sc.CampaignFile.load(folder / "one.toml").values["budget"] == {"max_money": 7.5}
     again = post(client, key, "budget", csrf, **budget(steps="1200"))
