@@ -17,7 +17,6 @@ from socialcrawl.web.edit_drafts import (
     find_secrets,
     has_begun,
     list_fixed,
-    locate_problems,
     make_draft,
     preview_stored,
     preview_texts,
@@ -36,6 +35,7 @@ from socialcrawl.web.edit_models import (
     SettingsItem,
     ValuesProblem,
 )
+from socialcrawl.web.edit_problems import locate_problems
 from socialcrawl.web.guards import PROBLEM_TYPE, make_problem
 from socialcrawl.web.http_api import (
     ERRORS,

@@ -32,6 +32,8 @@ LOADED = ("crawl.estimator", "crawl.start", "crawl.strategy", "crawl.shadows", "
 """Names that may be module:Class, which pages do not load."""
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(?:[,_ \u00a0\u202f]\d{3}){1,8}(?:\.\d{1,9})?")
+"""Numbers with signs between thousands; a comma elsewhere may be a decimal one, which means another number."""
 LONGEST_NUMBER = 40  # characters
 EMPTY_LIST = "[]"  # typed where the default of a list is not empty
 Described = Sequence[Mapping[str, Any]]
@@ -86,6 +88,11 @@ def list_keys(described: Described) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for section in described:
         for key in section["keys"]:
             yield f"{section['name']}.{key['name']}".lstrip("."), key
+
+
+def name_field(key: str) -> str:
+    """Return how a field is called."""
+    return BASIC.get(key) or key.rpartition(".")[2].replace("_", " ").capitalize()
 
 
 def format_setting(value: Any) -> str:
@@ -255,8 +262,7 @@ def make_fields(
                 continue
             form, held = find_form(key, one), is_locked(key, locked)
             note = notes.get(key, "")
-            label = BASIC.get(key, one["name"].replace("_", " ").capitalize())
-            field = FormField(key, label, form, one, values.get(key, ""), wrong.get(key, ""), note, held)
+            field = FormField(key, name_field(key), form, one, values.get(key, ""), wrong.get(key, ""), note, held)
             is_basic = key in BASIC and (one["in_template"] or key in template)
             if is_basic and (key not in IF_IN_TEMPLATE or key in template):
                 basic[key] = field
@@ -268,7 +274,7 @@ def make_fields(
 
 
 def _read_number(text: str, types: Collection[str]) -> Any:
-    plain = text.replace(" ", "") if len(text) <= LONGEST_NUMBER else ""
+    plain = re.sub(r"[^\d.+-]", "", text) if GROUPED.fullmatch(text) else text if len(text) <= LONGEST_NUMBER else ""
     for read in (int, float) if "number" in types else (int,):
         try:
             return read(plain)

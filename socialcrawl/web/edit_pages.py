@@ -29,7 +29,6 @@ from socialcrawl.web.edit_drafts import (
     find_secrets,
     has_begun,
     list_fixed,
-    locate_problems,
     make_draft,
     preview_stored,
     preview_texts,
@@ -44,10 +43,12 @@ from socialcrawl.web.edit_fields import (
     list_keys,
     list_lines,
     make_fields,
+    name_field,
     normalize,
     read_changes,
     show_values,
 )
+from socialcrawl.web.edit_problems import locate_problems, put_in_words
 from socialcrawl.web.http_api import Campaigns, Live, Status
 from socialcrawl.web.live_status import LiveStatus
 from socialcrawl.web.page_answers import read_change, render
@@ -94,16 +95,16 @@ class EditForm:
 
     def add_problems(self, error: SettingsError, file: str = "") -> None:
         """Say beside the fields what is wrong, and forget what may be a secret."""
-        for key, sentence in locate_problems(error, file):
-            at = key if key in self.shown else ""
-            self.wrong[at] = "\n".join(filter(None, (self.wrong.get(at, ""), sentence)))
+        for key, sentence in locate_problems(error, file, self.shown):
+            at, said = key if key in self.shown else "", put_in_words(sentence, self.shown)
+            self.wrong[at] = "\n".join(filter(None, (self.wrong.get(at, ""), said)))
         for key in error.secrets:
             self.typed[key] = ""
 
     def read(self) -> dict[str, Any]:
         """Return what was changed; what is wrong with it goes beside the fields."""
         changes, wrong = read_changes(self.described, self.shown, self.typed, self.locked)
-        self.wrong |= wrong
+        self.wrong |= {key: put_in_words(why, self.shown) for key, why in wrong.items()}
         for key in wrong:
             if key.endswith("_env"):
                 self.typed[key] = ""
@@ -313,7 +314,9 @@ def _quote(project: Project, form: EditForm, make: Any) -> Shown:
         form.add_problems(error)
     except SocialcrawlError as error:
         form.wrong[""] = str(error)
-    return Shown(quote_error="\n".join(f"{_name(form, key)}{text}" for key, text in form.wrong.items()))
+    return Shown(
+        quote_error="\n".join(f"{name_field(key)}: {text}" if key else text for key, text in form.wrong.items())
+    )
 
 
 def _preview(project: Project, form: EditForm, make: Any) -> Shown:
@@ -337,12 +340,6 @@ def _preview(project: Project, form: EditForm, make: Any) -> Shown:
     if not previews:
         return Shown(preview_error="Choose a campaign with stored posts, or paste some posts.")
     return Shown(previews=previews)
-
-
-def _name(form: EditForm, key: str) -> str:
-    """Return how a sentence about a field begins."""
-    section, _, name = key.rpartition(".")
-    return f"[{section}] {name}: " if section else f"{name}: " if name else ""
 
 
 def _note_variables(make: Any) -> dict[str, str]:

@@ -5,7 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from socialcrawl import CampaignFile, CampaignStatus, Project, SettingsError, describe_settings
+from socialcrawl import CampaignFile, CampaignStatus, Project, SettingsError
+from socialcrawl.web.edit_drafts import describe_values
+from socialcrawl.web.edit_fields import list_keys, normalize, read_value
+from socialcrawl.web.edit_problems import put_in_words
 
 BUDGET = {
     "steps": ("crawl", "Accounts to read", "accounts after the seeds"),
@@ -42,15 +45,28 @@ def read_editable(project: Project, status: CampaignStatus) -> EditableSettings:
         SettingsError: see `Project.load_file`.
     """
     file = project.load_file(status.key)
-    settings = file.settings
-    known = {
-        (section["name"], key["name"])
-        for section in describe_settings(settings["kind"], settings["source"]["platform"])
-        for key in section["keys"]
-    }
-    values = {key: settings[section][key] for key, (section, _, _) in BUDGET.items() if (section, key) in known}
-    lists = {name: len(settings[place[0]][place[1]]) for name, place in LISTS.items() if place in known}
+    settings, known = file.settings, dict(list_keys(describe_values(file.values)))
+    values = {key: settings[section][key] for key, (section, _, _) in BUDGET.items() if f"{section}.{key}" in known}
+    lists = {name: len(settings[place[0]][place[1]]) for name, place in LISTS.items() if ".".join(place) in known}
     return EditableSettings(file.digest, values, lists)
+
+
+def read_budget(file: CampaignFile, given: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the values of a form of the budget, and what is wrong with them, by key.
+
+    Args:
+        file: the campaign file.
+        given: texts by key; an empty one is no limit.
+    """
+    known = dict(list_keys(describe_values(file.values)))
+    values, wrong = dict[str, Any](), {}
+    for key, text in given.items():
+        dotted = f"{BUDGET[key][0]}.{key}"
+        try:
+            values[key] = read_value(dotted, known[dotted], normalize(text)) if text.strip() else None
+        except ValueError as error:
+            wrong[key] = put_in_words(str(error), known)
+    return values, wrong
 
 
 def change_budget(status: CampaignStatus, file: CampaignFile, values: Mapping[str, Any]) -> bool:
@@ -64,9 +80,8 @@ def change_budget(status: CampaignStatus, file: CampaignFile, values: Mapping[st
     spent = {"max_money": status.dollars, "max_requests": status.requests}
     for key, value in values.items():
         if isinstance(value, int | float) and 0 <= value < spent.get(key, 0):
-            raise SettingsError(
-                f"[budget] {key} would be below what is spent, {spent[key]:,.6g}: stop the campaign to spend no more."
-            )
+            why = f"this would be below what is spent, {spent[key]:,.6g}: stop the campaign to spend no more."
+            raise SettingsError(f"[budget] {key}: {why}", [(f"budget.{key}", why)])
         section = BUDGET[key][0]
         if before.get(section, {}).get(key) != value:
             given.setdefault(section, {})[key] = value

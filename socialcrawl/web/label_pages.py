@@ -31,8 +31,9 @@ def show_labels(
     request: Request,
     status: Status,
     queues: Queues,
+    *,
     drawn: Switch = False,
-    used: Switch = False,  # noqa: FBT002 (of the address)
+    used: Switch = False,
 ) -> Response:
     """Show the post to label next, how many labels there are, and the models that were trained from them."""
     return _render(request, status, queues, drawn=drawn, used=used)

@@ -31,6 +31,8 @@ NOTHING = dict.fromkeys(KEYS, "")
     [
         ("crawl.steps", "300", 300),
         ("crawl.steps", "1 000", 1000),
+        ("crawl.steps", "1,200,000", 1_200_000),
+        ("budget.max_money", "1_000.5", 1000.5),
         ("crawl.refresh_rate", "auto", "auto"),
         ("crawl.refresh_rate", "4", 4),
         ("budget.max_money", "2.50", 2.5),
@@ -52,7 +54,8 @@ def test_a_text_becomes_the_value_that_a_file_would_have(key, text, value):
 @pytest.mark.parametrize(
     ("key", "text"),
     [
-        ("crawl.steps", "many"), ("crawl.steps", "3.5"), ("crawl.steps", "9" * 5000), ("budget.max_money", "5 dollars"),
+        ("crawl.steps", "many"), ("crawl.steps", "3.5"), ("budget.max_money", "7,5"),
+        ("budget.max_money", "0,500"), ("crawl.steps", "9" * 5000), ("budget.max_money", "5 dollars"),
         ("seeds.search", "perhaps"), ("topic.from", "2026\n[budget]"), ("source.contact", "a\x00b"),
         ("crawl.links", "1\nother = 2"), ("crawl.links", "1\n[budget]\nmax_money = 9"), ("crawl.links", "[" * 20_000),
         ("topic.keywords", "a\x1bb"), ("source.contact", "half a sign \ud800"),
