@@ -23,6 +23,7 @@ from socialcrawl.web.page_answers import read_change, render
 
 control_pages = APIRouter(include_in_schema=False)
 Form = Annotated[dict[str, str], Depends(read_change)]
+UNSEEN = "none"  # no file has this digest
 SAVED = {"budget": False, "seeds": True, "exclude": True, "none": False}
 """What a change was about, and whether it begins a new epoch."""
 
@@ -68,7 +69,7 @@ def stop(request: Request, status: Status, project: Campaigns, form: Form) -> Re
 def set_budget(request: Request, status: Status, project: Campaigns, form: Form) -> Response:
     """Change the budget in the file of a campaign."""
     try:
-        file = project.load_file(status.key, digest=form.get("digest"))
+        file = project.load_file(status.key, digest=form.get("digest") or UNSEEN)
         # Browsers send fields that are empty, `parse_qs` leaves them out.
         values, wrong = read_budget(file, {key: form.get(key, "") for key in BUDGET if f"has_{key}" in form})
         if not wrong:

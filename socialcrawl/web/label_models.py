@@ -4,6 +4,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from socialcrawl.web.control_models import SEEN
+
 LONGEST_ID = 2_000  # characters
 
 
@@ -106,9 +108,7 @@ class ModelChoice(BaseModel):
     model_config = ConfigDict(extra="forbid")
     model: str = Field(min_length=1, max_length=LONGEST_ID, description="its name")
     keep_keywords: bool = Field(default=True, description="whether keywords stay, which are then only searched for")
-    digest: str | None = Field(
-        default=None, max_length=100, description="refuse if the campaign file has another digest than this one"
-    )
+    digest: str = Field(min_length=1, max_length=200, description=SEEN)
 
 
 class SettingChange(BaseModel):

@@ -10,6 +10,7 @@ from fastapi.exceptions import HTTPException
 from fastapi.responses import RedirectResponse, Response
 
 import socialcrawl as sc
+from socialcrawl.web.control_pages import UNSEEN
 from socialcrawl.web.edit_api import Turns
 from socialcrawl.web.file_edits import describe_effect, find_next_button
 from socialcrawl.web.http_api import Status
@@ -95,7 +96,7 @@ async def change_model(request: Request, status: Status, queues: Queues) -> Resp
     def change() -> Response:
         try:
             keep = form.get("keywords") != "remove"
-            queues.use_model(status, form.get("model", ""), form.get("digest"), keep_keywords=keep)
+            queues.use_model(status, form.get("model", ""), form.get("digest") or UNSEEN, keep_keywords=keep)
         except sc.SocialcrawlError as error:
             return _render(request, status, queues, code=409, wrong={"use": error})
         return RedirectResponse(f"/campaigns/{status.key}/label?used=true", 303)

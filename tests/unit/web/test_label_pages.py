@@ -211,15 +211,17 @@ def test_the_api_labels_trains_and_changes_the_model_as_it_describes_itself(clie
     assert ask("GET", "label-queue")["posts"][0] == queue["posts"][0], "it comes next again"
     ask("PUT", "labels", json={"post": queue["posts"][0]["id"], "on_topic": True})
     model = ask("POST", "models", json={"learner": "logistic"})
-    assert ask("GET", "models/preview", params={"model": model["name"]})["preview"]["examined"] > 12
+    plan = ask("GET", "models/preview", params={"model": model["name"]})
+    assert plan["preview"]["examined"] > 12
     assert model["right"] + model["lost"] == model["on_topic"] == done["counts"]["on_topic"]
     assert ask("GET", "label-queue")["model"] == model["name"] == "mine-model.json"
-    changed = ask("POST", "model", json={"model": model["name"]})
+    changed = ask("POST", "model", json={"model": model["name"], "digest": plan["digest"]})
     assert "a new epoch begins" in changed["effect"]
     assert ask("GET", "models")["models"][0]["used"]
     for method, name, code, body in (
         ("PUT", "labels", 409, {"post": "nobody", "on_topic": True}), ("PUT", "labels", 422, {"post": ""}),
-        ("POST", "models", 422, {"learner": "oracle"}), ("POST", "model", 409, {"model": "none.json"}),
+        ("POST", "models", 422, {"learner": "oracle"}), ("POST", "model", 409, {"model": "none.json", "digest": "0"}),
+        ("POST", "model", 422, {"model": model["name"]}),
         ("POST", "model", 409, {"model": model["name"], "digest": "0"}),
     ):  # fmt: skip
         ask(method, name, code, json=body)
