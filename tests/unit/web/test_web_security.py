@@ -82,7 +82,8 @@ def test_a_session_that_was_ended_is_none_for_all_servers_also_after_a_restart_a
 @pytest.mark.parametrize(
     "path",
     ["https://evil.example/", "//evil.example", "/\\evil.example", "/\t/evil.example", "\\\\evil.example",
-     "javascript:alert(1)", "evil.example", "", " /", "/a\r\nset-cookie: x=1", "/\n/evil.example", "/é", "/" + "a" * 9_000],
+     "javascript:alert(1)", "evil.example", "", " /", "/a\r\nset-cookie: x=1", "/\n/evil.example", "/é",
+     "/" + "a" * 9_000],
 )  # fmt: skip
 def test_after_logging_in_nobody_is_led_to_another_site(path):
     assert choose_next(path) == "/"
