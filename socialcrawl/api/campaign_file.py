@@ -1,6 +1,7 @@
 """Campaign files to create and edit, and what can be written into them."""
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -179,7 +180,11 @@ class CampaignFile:
         kind = values.get("kind")
         chosen = (platform or DEFAULT_PLATFORM.name, kind or DEFAULT.name)
         text = make_template_text(Path(path), *(str(one) for one in chosen))
+        usual = decode_campaign(text.encode(), Path(path))[1].get("source", {}).get("token_env")
         text = apply_changes(text, list_changes(values), Path(path))
+        named = source.get("token_env") if isinstance(source, Mapping) else None
+        if usual and isinstance(named, str) and named.isidentifier():  # comments of the template name the variable, too
+            text = re.sub(rf"\b{usual}(?==|_FILE\b)", named, text)
         made = cls(Path(path), text.encode())
         made._is_new = True
         return made

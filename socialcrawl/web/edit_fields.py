@@ -11,16 +11,8 @@ from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
 from socialcrawl import describe_settings
+from socialcrawl.web.field_labels import BASIC, name_field
 
-BASIC = {
-    "name": "Name", "topic.keywords": "Keywords", "topic.languages": "Languages", "capture.from": "From",
-    "capture.until": "Until", "capture.ongoing": "Go on with new posts", "seeds.search": "Begin with a search",
-    "seeds.usernames": "Accounts to begin with", "refresh.active": "What counts as active", "track.target": "Target",
-    "crawl.steps": "Steps", "budget.max_money": "Budget in dollars", "budget.max_requests": "Budget of requests",
-    "budget.max_time": "Budget of time", "source.base_url": "Server", "source.contact": "Contact",
-    "source.hosts": "Hosts", "source.token_env": "Variable of the token",
-}  # fmt: skip
-"""What people need for a first campaign, in this order, and how it is called; all else can be opened."""
 IF_IN_TEMPLATE = ("source.base_url", "source.contact", "source.hosts")
 """Those of BASIC that matter on some platforms only: their templates set them."""
 CHOSEN = ("kind", "source.platform")
@@ -64,6 +56,12 @@ class FormField:
     locked: bool = False
 
     @property
+    def help(self) -> str:
+        """What it means, as sentences begin; without the symbol that papers have for it."""
+        text = re.sub(r"^[A-Za-z](?:: |, )", "", str(self.described["description"]))
+        return f"{text[:1].upper()}{text[1:]}"
+
+    @property
     def default(self) -> str:
         """Its default as text."""
         return format_setting(self.described["default"]).replace("\n", ", ")
@@ -88,11 +86,6 @@ def list_keys(described: Described) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for section in described:
         for key in section["keys"]:
             yield f"{section['name']}.{key['name']}".lstrip("."), key
-
-
-def name_field(key: str) -> str:
-    """Return how a field is called."""
-    return BASIC.get(key) or key.rpartition(".")[2].replace("_", " ").capitalize()
 
 
 def format_setting(value: Any) -> str:

@@ -43,18 +43,23 @@ from socialcrawl.web.edit_fields import (
     list_keys,
     list_lines,
     make_fields,
-    name_field,
     normalize,
     read_changes,
     show_values,
 )
 from socialcrawl.web.edit_problems import locate_problems, put_in_words
+from socialcrawl.web.field_labels import name_field
+from socialcrawl.web.file_edits import describe_effect, find_next_button
 from socialcrawl.web.http_api import Campaigns, Live, Status
 from socialcrawl.web.live_status import LiveStatus
 from socialcrawl.web.page_answers import read_change, render
 
 EXAMPLES = ("name", "database", "topic.keywords", "seeds.usernames", "capture.from")
 """What templates have as examples only."""
+NOTES = {
+    "created": "The campaign file is written. Nothing was requested yet.", "saved": "Saved.", "epoch": "Saved.",
+}  # fmt: skip
+"""What is said after a file was saved, by how that was."""
 TEXTS, PLACE, WAS, DIGEST, WHAT = "-texts", "-place", "-was", "-digest", "-do"
 """Fields of the form that are no settings."""
 PART = "x-part"  # the header of a script that wants the answer only, without the page
@@ -166,7 +171,9 @@ def show_edit(request: Request, status: Status, project: Campaigns, saved: Choic
     except SettingsError as error:
         form.add_problems(error, status.file or "")
     form.notes = _note_variables(lambda: project.load_file(status.key))
-    return _show(request, project, form, saved=saved, warnings=warnings)
+    note = NOTES.get(saved, "")
+    note += f" {describe_effect(status, epoch=saved == 'epoch')}" if note and saved != "created" else ""
+    return _show(request, project, form, note=note, warnings=warnings)
 
 
 @edit_pages.post("/campaigns/{key}/edit")
@@ -371,7 +378,7 @@ def _show(
     form: EditForm,
     shown: Shown | None = None,
     *,
-    saved: str = "",
+    note: str = "",
     warnings: Sequence[str] = (),
 ) -> Response:
     """Return the page of a form; 422 where something is wrong, 409 where somebody else has changed the file."""
@@ -386,7 +393,8 @@ def _show(
     place = form.place or (own if any(one.key == own for one in stored) else stored[0].key if stored else "")
     code = 409 if form.conflict else 422 if form.wrong and request.method == "POST" else 200
     return render(
-        request, "edit.html", code, form=form, sections=sections, labels=labels, shown=shown or Shown(), saved=saved,
+        request, "edit.html", code, form=form, sections=sections, labels=labels, shown=shown or Shown(), note=note,
         warnings=warnings, stored=stored, place=place, was=json.dumps({k: v for k, v in form.was.items() if v}),
         folder=project.folder, most_texts=MOST_TEXTS,
+        button=None if form.status is None else find_next_button(form.status),
     )  # fmt: skip

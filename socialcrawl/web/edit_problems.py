@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 
 from socialcrawl import SettingsError
-from socialcrawl.web.edit_fields import name_field
+from socialcrawl.web.field_labels import name_field
 
 PLACE = re.compile(r"\b(\w+) under \[(\w+)\]|\[(\w+)\] (\w+)")
 HINTS = (

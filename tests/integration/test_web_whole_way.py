@@ -46,7 +46,7 @@ def create(page, folder, mock):
     page.get_by_label("Name", exact=True).fill("town")
     page.get_by_label("Keywords", exact=True).fill(TOPIC)
     page.get_by_label("Variable of the token", exact=True).fill(TOKEN_ENV)
-    page.get_by_label("Steps", exact=True).fill(str(STEPS))
+    page.get_by_label("Accounts to read", exact=True).fill(str(STEPS))
     page.get_by_label("Budget in dollars", exact=True).fill("100")
     page.locator("summary", has_text=re.compile("^\\s*Source")).click()
     page.get_by_label("Server", exact=True).fill(mock.url)

@@ -132,6 +132,9 @@ def test_each_kind_and_platform_has_all_its_keys_once_and_few_that_are_open(kind
     keys = [field.key for section in sections for field in section.fields]
     assert sorted([*keys, "kind", "source.platform"]) == sorted(key for key, _ in list_keys(described))
     assert 4 <= len(sections[0].fields) <= 14
+    fields = [field for section in sections for field in section.fields]
+    assert not [field.label for field in fields if len(field.label) < 4 or "_" in field.label], "no symbols of papers"
+    assert not [field.help for field in fields if field.help[1:2] == ":"]
     forms = {find_form(key, one) for key, one in list_keys(described)}
     assert forms == {"text", "list", "number", "switch", "choice", "toml"}
 

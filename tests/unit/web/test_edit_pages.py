@@ -265,7 +265,7 @@ def test_a_quote_is_that_of_a_file_with_the_same_values_and_asks_nobody(client, 
 
 def test_a_quote_of_wrong_values_says_which(client, file):
     part = send(client, "/new", open_new(client, **{"crawl.steps": "0"}), "quote", headers=PART)
-    assert "Steps: Write a number, 1 or more." in PageShape(part.text).text
+    assert "Accounts to read: Write a number, 1 or more." in PageShape(part.text).text
 
 
 def test_pasted_posts_are_matched_and_marked_and_are_only_text(client, file):
@@ -341,10 +341,12 @@ def test_a_campaign_that_has_begun_keeps_what_is_fixed_and_says_what_a_change_do
         assert done.headers["location"].endswith("saved=saved")
         values = read_fields(client.get(path)).values
         new = values | {"topic.keywords": values["topic.keywords"] + "\nmirror"}
-        assert "A new epoch begins" in send(client, path, new, "quote", headers=PART).text
+        assert "(a new epoch), because of topic.keywords" in send(client, path, new, "quote", headers=PART).text
         done = send(client, path, new)
         assert done.headers["location"].endswith("saved=epoch")
-        assert "--change" in client.get(done.headers["location"]).text
+        saved = client.get(done.headers["location"]).text
+        assert "This takes effect at the next start. Then a new epoch begins" in saved
+        assert ">Start it</button>" in saved
 
 
 def test_stored_posts_that_match_are_shown_with_their_matches_marked(begun):
