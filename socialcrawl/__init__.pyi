@@ -12,6 +12,7 @@ from socialcrawl.api.laboratory import Graph as Graph
 from socialcrawl.api.laboratory import SimulationResult as SimulationResult
 from socialcrawl.api.laboratory import simulate as simulate
 from socialcrawl.api.match_preview import MatchPreview as MatchPreview
+from socialcrawl.api.match_preview import ModelPreview as ModelPreview
 from socialcrawl.api.match_preview import match_texts as match_texts
 from socialcrawl.api.model_training import describe_model as describe_model
 from socialcrawl.api.model_training import list_models as list_models
@@ -49,6 +50,7 @@ __all__ = [
     "Graph",
     "LabelFile",
     "MatchPreview",
+    "ModelPreview",
     "Network",
     "NetworkMap",
     "PluginError",

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from socialcrawl.api.argument_checks import (
     FUNCTION,
@@ -12,6 +12,7 @@ from socialcrawl.api.argument_checks import (
     PATH,
     SWITCH,
     TEXT,
+    ArgumentRule,
     check_arguments,
     make_whole_rule,
 )  # fmt: skip
@@ -19,12 +20,27 @@ from socialcrawl.api.data_export import KEY, export_dataset
 from socialcrawl.api.dataset_reports import describe_terms, make_explanation, make_report, make_sheet, read_frontier
 from socialcrawl.api.frontier import CampaignFrontier
 from socialcrawl.api.label_file import LABELS, LabelFile, choose_unlabelled
+from socialcrawl.api.match_preview import ModelPreview, preview_model
 from socialcrawl.api.text_report import CampaignPage, TextReport
 from socialcrawl.crawls.kept_crawls import KeptCrawls
 from socialcrawl.crawls.text_models.model_file import read_model
 from socialcrawl.exporters.export import ExportOptions
 from socialcrawl.storage.queries.read_session import ReadSession
 from socialcrawl.storage.queries.summary import find_campaign
+
+if TYPE_CHECKING:
+    from socialcrawl.api.campaign_file import CampaignFile
+
+
+def _convert_file(given: Any) -> Any:
+    from socialcrawl.api.campaign_file import CampaignFile  # noqa: PLC0415 - most programs edit no file
+
+    if not isinstance(given, CampaignFile):
+        raise TypeError
+    return given
+
+
+EDITED = ArgumentRule("a CampaignFile", _convert_file)
 
 
 class CampaignAnswers:
@@ -207,3 +223,39 @@ class CampaignAnswers:
             number, _ = find_campaign(connection, campaign)
             found = choose_unlabelled(connection, number, labels, (count, seed, most), learned)
         return [asdict(one) for one in found]
+
+    @check_arguments(
+        file=EDITED, limit=make_whole_rule(0), most=make_whole_rule(1), seed=make_whole_rule(0), campaign=TEXT,
+    )  # fmt: skip
+    def preview_model(
+        self,
+        file: "CampaignFile",
+        *,
+        limit: int = 5,
+        most: int | None = None,
+        seed: int = 1,
+        campaign: str | None = None,
+    ) -> ModelPreview:
+        """Return which stored posts and accounts change sides if a campaign file with a model is saved.
+
+        Args:
+            file: the file, saved or not, after `use_model`.
+            limit: the number of examples of each sort.
+            most: the number of stored posts to judge, drawn from all; None: all.
+            seed: of the draws.
+            campaign: its name.
+
+        Raises:
+            SettingsError: the file names no model, or one that cannot be read.
+            StoreError: there is no such campaign.
+
+        Example:
+            >>> file = sc.CampaignFile.load("example.toml")
+            >>> report = sc.train_model("sky-labels.csv", "wanted.json")
+            >>> effect = file.use_model("wanted.json", keep_keywords=True)
+            >>> data.preview_model(file, most=5).examined <= 7
+            True
+        """
+        from socialcrawl.api.campaign_file import make_model_topic  # noqa: PLC0415 - most programs edit no file
+
+        return preview_model(self._session, campaign, make_model_topic(file), (seed, most), limit)

@@ -58,9 +58,18 @@ def load_file(file: str | None, digest: str | None, has_file: Callable[[Path], b
         raise SettingsError(
             "This campaign has no campaign file here: a Python program or a file that is gone began it."
         )
+    check_own_file(file, has_file)
+    return CampaignFile.load(file, digest=digest)
+
+
+def check_own_file(file: str, has_file: Callable[[Path], bool]) -> None:
+    """Check that a campaign file is one of the project: a database may name any other file.
+
+    Raises:
+        SettingsError: only a database names it.
+    """
     if not has_file(Path(file)):
         raise SettingsError(f"The file {file} of this campaign is not in a folder that is open here: open its folder.")
-    return CampaignFile.load(file, digest=digest)
 
 
 def _refuse_name(why: str) -> SettingsError:

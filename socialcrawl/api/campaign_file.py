@@ -1,6 +1,7 @@
 """Campaign files to create and edit, and what can be written into them."""
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -9,7 +10,7 @@ from socialcrawl.api.argument_checks import PATH, SWITCH, TEXT, ArgumentRule, ch
 from socialcrawl.campaign.campaign_edits import apply_changes, check_digest, decode_raw, list_changes, save_changes
 from socialcrawl.campaign.change_rules import compare_plans, list_fixed
 from socialcrawl.campaign.cost_outlook import has_begun
-from socialcrawl.campaign.plan import make_plan
+from socialcrawl.campaign.plan import make_plan, make_topic
 from socialcrawl.campaign.settings import Settings, check_settings, decode_campaign, place_settings, read_campaign_bytes
 from socialcrawl.campaign.settings_schema import describe_sections
 from socialcrawl.campaign.template_file import make_template_text, write_new_file
@@ -17,6 +18,7 @@ from socialcrawl.crawls.facts import DEFAULT
 from socialcrawl.daemon.campaign_check import check_campaign
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.formats.documents import compute_checksum
+from socialcrawl.graph.relevance import Topic
 from socialcrawl.platforms.facts import DEFAULT as DEFAULT_PLATFORM
 
 if TYPE_CHECKING:
@@ -178,7 +180,11 @@ class CampaignFile:
         kind = values.get("kind")
         chosen = (platform or DEFAULT_PLATFORM.name, kind or DEFAULT.name)
         text = make_template_text(Path(path), *(str(one) for one in chosen))
+        usual = decode_campaign(text.encode(), Path(path))[1].get("source", {}).get("token_env")
         text = apply_changes(text, list_changes(values), Path(path))
+        named = source.get("token_env") if isinstance(source, Mapping) else None
+        if usual and isinstance(named, str) and named.isidentifier():  # comments of the template name the variable, too
+            text = re.sub(rf"\b{usual}(?==|_FILE\b)", named, text)
         made = cls(Path(path), text.encode())
         made._is_new = True
         return made
@@ -381,6 +387,18 @@ class CampaignFile:
 
     def _read_settings(self) -> Settings:
         return _read_settings(self._text, self._path)
+
+
+def make_model_topic(file: CampaignFile) -> Topic:
+    """Return the topic of a campaign file, of which a model decides.
+
+    Raises:
+        SettingsError: it names no model, or one that cannot be read.
+    """
+    topic = make_topic(file._read_settings())  # noqa: SLF001 (of an object of this module)
+    if topic.judge is None:
+        raise SettingsError(f"{file.path} names no model: call use_model() first.")
+    return topic
 
 
 def _read_settings(raw: str, path: Path) -> Settings:

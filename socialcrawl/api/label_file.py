@@ -16,7 +16,7 @@ from socialcrawl.crawls.text_models.vocabulary import count_words, identify_word
 from socialcrawl.engine.draws import draw_chance
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.storage.database.connection import Opened
-from socialcrawl.storage.queries.topic_posts import count_stored_posts, read_stored_posts
+from socialcrawl.storage.queries.topic_posts import StoredPost, count_stored_posts, read_stored_posts
 from socialcrawl.system.files import replace_file
 from socialcrawl.system.locks import Lock
 
@@ -159,13 +159,26 @@ def choose_unlabelled(
     count, seed, most = wanted
     held: Collection[dict[str, Any]] = () if labels is None else labels.posts
     known = {post["id"] for post in held}
-    share = 1.0 if most is None else most / max(1, count_stored_posts(connection, campaign))
-    rows = (
-        StoredText(*row)
-        for n, row in enumerate(read_stored_posts(connection, campaign))
-        if row[0] not in known and (share >= 1.0 or draw_chance(seed, "label: look at", n) < share)
-    )
+    drawn, _ = draw_stored_posts(connection, campaign, seed, most)
+    rows = (StoredText(post.id, post.text, post.matches) for post in drawn if post.id not in known)
     return choose_posts(rows, count, seed, model, [identify_words(count_words(post["text"])) for post in held])
+
+
+def draw_stored_posts(
+    connection: Opened, campaign: int, seed: int, most: int | None
+) -> tuple[Iterator[StoredPost], int]:
+    """Return the stored posts of a campaign by their ids, about `most` of them, drawn; and how many there are.
+
+    Args:
+        connection: the database.
+        campaign: campaign.id.
+        seed: of the draws.
+        most: None: all.
+    """
+    count = count_stored_posts(connection, campaign)
+    share = 1.0 if most is None else most / max(1, count)
+    posts = enumerate(read_stored_posts(connection, campaign))
+    return (post for n, post in posts if share >= 1.0 or draw_chance(seed, "label: look at", n) < share), count
 
 
 def _read_rows(path: Path) -> dict[str, tuple[str, str]]:

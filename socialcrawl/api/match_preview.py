@@ -1,17 +1,23 @@
-"""Which stored posts match a topic that is tried out."""
+"""Which stored posts match a topic that is tried out, or would by a model."""
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from socialcrawl.api.argument_checks import KEYWORDS, TEXT, check_arguments, make_whole_rule
+from socialcrawl.api.label_file import draw_stored_posts
 from socialcrawl.campaign.match_counting import count_matches, find_match_spans
+from socialcrawl.graph.relevance import Topic
 from socialcrawl.platforms.facts import DEFAULT
 from socialcrawl.storage.queries.newest_posts import read_newest_posts
 from socialcrawl.storage.queries.read_session import ReadSession
 from socialcrawl.storage.queries.summary import find_campaign, read_first_settings
 from socialcrawl.text.wording import parse_seconds
+
+COMING, LEAVING = (False, True), (True, False)
+"""Whether a post or account is on topic now, and whether it would be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,85 @@ class MatchPreview:
     occurrences: int
     matches: tuple[dict[str, Any], ...]
     others: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPreview:
+    """Which stored posts of a campaign come on topic, and which leave it, if a model decides from now on.
+
+    An account is on topic if one of its posts is. Where posts were drawn, accounts are judged by the drawn posts.
+
+    Attributes:
+        stored: the number of stored posts of the campaign.
+        examined: the number of those that were judged.
+        posts: how many of them are on topic now.
+        posts_on: how many come on topic.
+        posts_off: how many leave it.
+        accounts: how many of their authors are on topic now.
+        accounts_on: how many come on topic.
+        accounts_off: how many leave it.
+        on_examples: some of the posts that come on topic: dicts of id and text.
+        off_examples: some of those that leave it, likewise.
+
+    Example:
+        >>> report = sc.train_model("sky-labels.csv", "tried.json")
+        >>> file = sc.CampaignFile.load("example.toml")
+        >>> effect = file.use_model("tried.json")
+        >>> preview = data.preview_model(file)
+        >>> preview.examined, preview.posts, preview.posts_on, preview.posts_off
+        (7, 6, 1, 0)
+        >>> preview.accounts, preview.accounts_on, preview.accounts_off
+        (5, 1, 0)
+        >>> preview.on_examples[0]["text"], preview.off_examples, preview.stored
+        ('Bread recipes for Sunday @emil', (), 7)
+    """
+
+    stored: int
+    examined: int
+    posts: int
+    posts_on: int
+    posts_off: int
+    accounts: int
+    accounts_on: int
+    accounts_off: int
+    on_examples: tuple[dict[str, Any], ...]
+    off_examples: tuple[dict[str, Any], ...]
+
+
+def preview_model(
+    session: ReadSession, campaign: str | None, topic: Topic, drawn: tuple[int, int | None], limit: int
+) -> ModelPreview:
+    """Return which posts and accounts of a campaign change sides.
+
+    Args:
+        session: the database.
+        campaign: its name; None: the newest.
+        topic: has the model.
+        drawn: the seed of the draws, and the posts to look at (None: all).
+        limit: examples of each sort.
+
+    Raises:
+        StoreError: there is no such campaign.
+    """
+    sides = Counter[tuple[bool, bool]]()
+    authors: dict[int, tuple[bool, bool]] = {}
+    examples: dict[tuple[bool, bool], list[dict[str, Any]]] = {COMING: [], LEAVING: []}
+    with session.open_reader() as connection:
+        posts, stored = draw_stored_posts(connection, find_campaign(connection, campaign)[0], *drawn)
+        for post in posts:
+            side = post.matches, topic.hits(post.text, post.lang, post.created_at) > 0
+            sides[side] += 1
+            if post.author is not None:
+                known = authors.get(post.author, (False, False))
+                authors[post.author] = known[0] or side[0], known[1] or side[1]
+            if len(some := examples.get(side, [])) < limit:
+                some.append({"id": post.id, "text": post.text})
+    people = Counter(authors.values())
+    return ModelPreview(
+        stored, sides.total(), sides[True, True] + sides[LEAVING], sides[COMING], sides[LEAVING],
+        people[True, True] + people[LEAVING], people[COMING], people[LEAVING],
+        tuple(examples[COMING]), tuple(examples[LEAVING]),
+    )  # fmt: skip
 
 
 def preview_matches(

@@ -9,7 +9,7 @@ from typing import Any
 
 from socialcrawl.api.argument_checks import FUNCTION, SWITCH, TEXT, ArgumentRule, check_arguments
 from socialcrawl.api.campaign_control import CampaignPlace, await_release, check_start, start_campaign, stop_campaign
-from socialcrawl.api.campaign_drafts import draft_file, load_file
+from socialcrawl.api.campaign_drafts import check_own_file, draft_file, load_file
 from socialcrawl.api.campaign_file import VALUES, CampaignFile
 from socialcrawl.api.dataset import Dataset
 from socialcrawl.api.label_file import ENDING, LabelFile
@@ -210,7 +210,8 @@ class Project:
             accept_cost: start it although it may cost more than `confirm_above` under budget.
 
         Raises:
-            SettingsError: there is no such campaign, it has no campaign file, the file is wrong, or a token is missing.
+            SettingsError: there is no such campaign, it has no campaign file among the places of the project, the file
+                is wrong, or a token is missing.
             CostError: it may cost more than `confirm_above`.
             StoreError: another process runs it, its database cannot be used, or the process ended at once.
 
@@ -221,7 +222,7 @@ class Project:
             ...     print(error)
             The campaign 'sky' has no campaign file here: open the folder that has it.
         """
-        start_campaign(self._find_place(campaign), accept_cost=accept_cost)
+        start_campaign(self._find_place(campaign, runs=True), accept_cost=accept_cost)
         self._readings.forget(self._find(campaign)[1])
 
     @check_arguments(campaign=TEXT)
@@ -265,18 +266,23 @@ class Project:
             ...     print(error)
             The campaign 'sky' has no campaign file here: open the folder that has it.
         """
-        place = self._find_place(campaign)
+        place = self._find_place(campaign, runs=True)
         check_start(place, accept_cost=accept_cost)  # else it would be stopped, and not started
         if not is_missing(place.where) and self._find(campaign)[0].state != IDLE:
             stop_campaign(place)
             await_release(place)
         self.start(campaign, accept_cost=accept_cost)
 
-    def _find_place(self, campaign: str) -> CampaignPlace:
+    def _find_place(self, campaign: str, *, runs: bool = False) -> CampaignPlace:
         """Return what tells a campaign to those who start and stop it.
 
+        Args:
+            campaign: its name or key.
+            runs: whether its file is to be run.
+
         Raises:
-            SettingsError: there is none, several have this name, or its file is left out.
+            SettingsError: there is none, several have this name, or its file is left out; or it is to be run and only
+                a database names it.
             OutdatedError: an older version wrote its database.
         """
         status, where = self._find(campaign)
@@ -284,6 +290,8 @@ class Project:
             raise OutdatedError(status.why)
         if isinstance(where, Path) and is_campaign_file(where):
             raise SettingsError(status.why)
+        if runs and status.file is not None and Path(status.file).is_file():
+            check_own_file(status.file, self._readings.has_file)
         return CampaignPlace(status.name, status.key, where, status.file)
 
     @check_arguments(campaign=TEXT, timeout=TEXT, watch=FUNCTION)

@@ -4,9 +4,8 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends
-from fastapi.exceptions import HTTPException
 
-from socialcrawl import CampaignFile, CampaignStatus, ConflictError, Project, SettingsError
+from socialcrawl import CampaignFile, CampaignStatus, Project, SettingsError
 from socialcrawl.web.control_models import (
     AccountsChange,
     BudgetChange,
@@ -15,12 +14,14 @@ from socialcrawl.web.control_models import (
     EditedItem,
     StartOptions,
 )
+from socialcrawl.web.edit_api import WRONG, answer_wrong
 from socialcrawl.web.file_edits import add_accounts, change_budget, describe_effect, read_editable
 from socialcrawl.web.http_api import ERRORS, REFUSED, Campaigns, Status, check_change, describe_campaign
 from socialcrawl.web.http_models import ChangedItem
 
 control_api = APIRouter(prefix="/api/v1", responses=ERRORS, tags=["control"])
 Change: dict[str, Any] = {"dependencies": [Depends(check_change)], "responses": REFUSED}
+Edit: dict[str, Any] = {**Change, "responses": WRONG}
 
 
 @control_api.post("/campaigns/{key}/start", **Change)
@@ -54,21 +55,21 @@ def get_budget(status: Status, project: Campaigns) -> BudgetItem:
     return BudgetItem(digest=found.digest, values=BudgetValues.model_validate(found.values))
 
 
-@control_api.post("/campaigns/{key}/budget", **Change)
-def set_budget(status: Status, project: Campaigns, change: BudgetChange) -> EditedItem:
-    """Change the budget in the campaign file."""
+@control_api.post("/campaigns/{key}/budget", response_model=EditedItem, **Edit)
+def set_budget(status: Status, project: Campaigns, change: BudgetChange) -> Any:
+    """Change the budget in the campaign file, if it still is the file that was seen."""
     given = change.model_dump(exclude_unset=True, exclude={"digest"})
     return _edit(project, status, change.digest, lambda file: change_budget(status, file, given), epoch=False)
 
 
-@control_api.post("/campaigns/{key}/seeds", **Change)
-def add_seeds(status: Status, project: Campaigns, change: AccountsChange) -> EditedItem:
+@control_api.post("/campaigns/{key}/seeds", response_model=EditedItem, **Edit)
+def add_seeds(status: Status, project: Campaigns, change: AccountsChange) -> Any:
     """Add seeds to the campaign file."""
     return _edit(project, status, change.digest, lambda file: add_accounts(file, "seeds", change.accounts), epoch=True)
 
 
-@control_api.post("/campaigns/{key}/exclude", **Change)
-def exclude_accounts(status: Status, project: Campaigns, change: AccountsChange) -> EditedItem:
+@control_api.post("/campaigns/{key}/exclude", response_model=EditedItem, **Edit)
+def exclude_accounts(status: Status, project: Campaigns, change: AccountsChange) -> Any:
     """Exclude accounts in the campaign file: they are not read from then on. `*` stands for any characters."""
     return _edit(
         project, status, change.digest, lambda file: add_accounts(file, "exclude", change.accounts), epoch=True
@@ -77,20 +78,17 @@ def exclude_accounts(status: Status, project: Campaigns, change: AccountsChange)
 
 def _edit(
     project: Project, status: CampaignStatus, digest: str | None, act: Callable[[CampaignFile], bool], *, epoch: bool
-) -> EditedItem:
-    """Return what comes of an edit of the file of a campaign.
+) -> Any:
+    """Return what comes of an edit of the file of a campaign, or what is wrong with it.
 
     Raises:
-        HTTPException: a value is wrong.
         ConflictError: somebody else has changed the file.
     """
     file = project.load_file(status.key, digest=digest or None)
     try:
         changed = act(file)
-    except ConflictError:
-        raise
     except SettingsError as error:
-        raise HTTPException(422, str(error)) from error
+        return answer_wrong(error)
     effect = describe_effect(status, epoch=epoch) if changed else "The file said so already: nothing has changed."
     return EditedItem(changed=changed, effect=effect, digest=file.digest, campaign=_describe(project, status))
 

@@ -5,7 +5,8 @@ from pydantic import BaseModel, Field
 from socialcrawl.web.http_models import CampaignItem
 
 MOST_ACCOUNTS = 200  # of one change
-DIGEST = Field(default=None, max_length=200, description="refuse a file of another digest: somebody has changed it")
+SEEN = "the digest of the file that was seen: a file that somebody has changed since is refused (409)"
+DIGEST = Field(default=None, max_length=200, description=f"{SEEN}; null: whatever the file says now is added to")
 
 
 class StartOptions(BaseModel):
@@ -35,7 +36,7 @@ class BudgetItem(BaseModel):
 class BudgetChange(BudgetValues):
     """Keys that are given are changed; null removes one. Others stay as they are."""
 
-    digest: str | None = DIGEST
+    digest: str = Field(min_length=1, max_length=200, description=SEEN)
 
 
 class AccountsChange(BaseModel):

@@ -6,13 +6,16 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
-from socialcrawl import CampaignStatus, ConflictError, CostError, Project, SettingsError, SocialcrawlError
+from socialcrawl import CampaignStatus, CostError, Project, SettingsError, SocialcrawlError
+from socialcrawl.web.edit_problems import locate_problems, put_in_words
 from socialcrawl.web.file_edits import (
     BUDGET,
     EditableSettings,
     add_accounts,
     change_budget,
     describe_effect,
+    find_next_button,
+    read_budget,
     read_editable,
 )
 from socialcrawl.web.http_api import Campaigns, Status
@@ -21,6 +24,7 @@ from socialcrawl.web.page_templates import is_spent
 
 control_pages = APIRouter(include_in_schema=False)
 Form = Annotated[dict[str, str], Depends(read_change)]
+UNSEEN = "none"  # no file has this digest
 SAVED = {"budget": False, "seeds": True, "exclude": True, "none": False}
 """What a change was about, and whether it begins a new epoch."""
 
@@ -35,8 +39,8 @@ def show_forms(
         note = "The file said so already: nothing has changed."
     elif saved in SAVED:
         note = f"Saved. {describe_effect(status, epoch=SAVED[saved])}"
-    offers = saved in SAVED and saved != "none" and (not status.watched or status.state == "paused")
-    return _show_forms(request, project, status, note=note, offers=offers)
+    button = find_next_button(status) if saved in SAVED and saved != "none" else None
+    return _show_forms(request, project, status, note=note, button=button)
 
 
 @control_pages.post("/campaigns/{key}/start")
@@ -64,14 +68,19 @@ def stop(request: Request, status: Status, project: Campaigns, form: Form) -> Re
 @control_pages.post("/campaigns/{key}/budget")
 def set_budget(request: Request, status: Status, project: Campaigns, form: Form) -> Response:
     """Change the budget in the file of a campaign."""
-    values, wrong = _read_budget(form)
-    if not wrong:
-        try:
-            changed = change_budget(status, project.load_file(status.key, digest=form.get("digest")), values)
-        except SettingsError as error:
-            wrong = _place_errors(error)
-        else:
+    try:
+        file = project.load_file(status.key, digest=form.get("digest") or UNSEEN)
+        # Browsers send fields that are empty, `parse_qs` leaves them out.
+        values, wrong = read_budget(file, {key: form.get(key, "") for key in BUDGET if f"has_{key}" in form})
+        if not wrong:
+            changed = change_budget(status, file, values)
             return _end_change(request, status, project, form, "budget" if changed else "none")
+    except SettingsError as error:
+        known = [f"{section}.{key}" for key, (section, _, _) in BUDGET.items()]
+        wrong = {}
+        for key, sentence in locate_problems(error, status.file or "", known):
+            at = key.rpartition(".")[2] if key in known else ""
+            wrong[at] = " ".join(filter(None, (wrong.get(at), put_in_words(sentence, known))))
     return _show_forms(request, project, status, wrong=wrong, given=form)
 
 
@@ -150,46 +159,13 @@ def _show_forms(
     status: CampaignStatus,
     *,
     note: str = "",
-    offers: bool = False,
+    button: tuple[str, str] | None = None,
     wrong: Mapping[str, str] | None = None,
     given: Mapping[str, str] | None = None,
 ) -> Response:
     """Return the page of the forms, with what somebody gave and what was wrong with it."""
     wrong = wrong or {}
     return render(
-        request, "control.html", 422 if wrong else 200, status=status, note=note, offers=offers, wrong=wrong,
+        request, "control.html", 422 if wrong else 200, status=status, note=note, button=button, wrong=wrong,
         **fill_forms(project, status, given or {}),
     )  # fmt: skip
-
-
-def _read_budget(form: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the values of the form of the budget, and what is wrong with them, by key; "" is no limit."""
-    values: dict[str, Any] = {}
-    wrong = {}
-    for key in BUDGET:
-        if f"has_{key}" not in form:  # browsers send fields that are empty, `parse_qs` leaves them out
-            continue
-        text = form.get(key, "").strip().replace(",", "").replace("_", "")
-        try:
-            values[key] = (text if key == "max_time" else _parse_number(text)) if text else None
-        except ValueError:
-            wrong[key] = f"{text[:40]!r} is no number."
-    return values, wrong
-
-
-def _parse_number(text: str) -> float:
-    try:
-        return int(text)
-    except ValueError:
-        return float(text)
-
-
-def _place_errors(error: SettingsError) -> dict[str, str]:
-    """Return the lines of an error by the keys that they are about; "" has the others."""
-    if isinstance(error, ConflictError):
-        return {"": str(error)}
-    wrong: dict[str, str] = {}
-    for line in str(error).splitlines():
-        key = next((key for key in BUDGET if f"] {key} " in line or f" {key} " in line), "")
-        wrong[key] = f"{wrong[key]} {line}" if key in wrong else line
-    return wrong

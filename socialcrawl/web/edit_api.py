@@ -16,7 +16,6 @@ from socialcrawl.web.edit_drafts import (
     find_secrets,
     has_begun,
     list_fixed,
-    locate_problems,
     make_draft,
     preview_stored,
     preview_texts,
@@ -35,6 +34,7 @@ from socialcrawl.web.edit_models import (
     SettingsItem,
     ValuesProblem,
 )
+from socialcrawl.web.edit_problems import locate_problems
 from socialcrawl.web.guards import PROBLEM_TYPE, make_problem
 from socialcrawl.web.http_api import (
     ERRORS,

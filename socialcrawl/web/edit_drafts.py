@@ -3,7 +3,6 @@
 Nothing here sends a request to a platform. What takes long runs in a thread, one at a time.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -23,7 +22,6 @@ from socialcrawl.web.edit_fields import BY_HAND, Described, list_keys, refuse_va
 
 MOST_TEXTS = 20  # pasted posts
 SHOWN = 10  # posts of a preview, of each sort
-PLACE = re.compile(r"(\w+) under \[(\w+)\]|\[(\w+)\] (\w+)")
 UNTITLED = "new-campaign"  # how a draft is called whose name was not typed yet
 
 
@@ -123,19 +121,6 @@ def refuse_values(described: Described, values: Mapping[str, Any]) -> None:
     if wrong:
         hidden = [key for key, _ in wrong if key.endswith("_env")]
         raise SettingsError("\n".join(f"{key}: {why}" for key, why in wrong), wrong, hidden)
-
-
-def locate_problems(error: SettingsError, file: str = "") -> list[tuple[str, str]]:
-    """Return (dotted key, sentence) of each thing that is wrong; "" where no key is named."""
-    if error.problems:
-        return [(key, sentence) for key, sentence in error.problems]
-    found = []
-    for line in str(error).splitlines():
-        said = re.sub(rf"^{re.escape(file)}(, line \d+)?: ", "", line) if file else line
-        place = PLACE.search(said)
-        key = "" if place is None else f"{place[2]}.{place[1]}" if place[1] else f"{place[3]}.{place[4]}"
-        found.append((key, said))
-    return found
 
 
 def quote_file(file: CampaignFile, *, begun: bool) -> QuoteView:

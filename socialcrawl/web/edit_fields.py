@@ -11,16 +11,8 @@ from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
 from socialcrawl import describe_settings
+from socialcrawl.web.field_labels import BASIC, name_field
 
-BASIC = {
-    "name": "Name", "topic.keywords": "Keywords", "topic.languages": "Languages", "capture.from": "From",
-    "capture.until": "Until", "capture.ongoing": "Go on with new posts", "seeds.search": "Begin with a search",
-    "seeds.usernames": "Accounts to begin with", "refresh.active": "What counts as active", "track.target": "Target",
-    "crawl.steps": "Steps", "budget.max_money": "Budget in dollars", "budget.max_requests": "Budget of requests",
-    "budget.max_time": "Budget of time", "source.base_url": "Server", "source.contact": "Contact",
-    "source.hosts": "Hosts", "source.token_env": "Variable of the token",
-}  # fmt: skip
-"""What people need for a first campaign, in this order, and how it is called; all else can be opened."""
 IF_IN_TEMPLATE = ("source.base_url", "source.contact", "source.hosts")
 """Those of BASIC that matter on some platforms only: their templates set them."""
 CHOSEN = ("kind", "source.platform")
@@ -32,6 +24,8 @@ LOADED = ("crawl.estimator", "crawl.start", "crawl.strategy", "crawl.shadows", "
 """Names that may be module:Class, which pages do not load."""
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(?:[,_ \u00a0\u202f]\d{3}){1,8}(?:\.\d{1,9})?")
+"""Numbers with signs between thousands; a comma elsewhere may be a decimal one, which means another number."""
 LONGEST_NUMBER = 40  # characters
 EMPTY_LIST = "[]"  # typed where the default of a list is not empty
 Described = Sequence[Mapping[str, Any]]
@@ -60,6 +54,12 @@ class FormField:
     error: str = ""
     note: str = ""
     locked: bool = False
+
+    @property
+    def help(self) -> str:
+        """What it means, as sentences begin; without the symbol that papers have for it."""
+        text = re.sub(r"^[A-Za-z](?:: |, )", "", str(self.described["description"]))
+        return f"{text[:1].upper()}{text[1:]}"
 
     @property
     def default(self) -> str:
@@ -255,8 +255,7 @@ def make_fields(
                 continue
             form, held = find_form(key, one), is_locked(key, locked)
             note = notes.get(key, "")
-            label = BASIC.get(key, one["name"].replace("_", " ").capitalize())
-            field = FormField(key, label, form, one, values.get(key, ""), wrong.get(key, ""), note, held)
+            field = FormField(key, name_field(key), form, one, values.get(key, ""), wrong.get(key, ""), note, held)
             is_basic = key in BASIC and (one["in_template"] or key in template)
             if is_basic and (key not in IF_IN_TEMPLATE or key in template):
                 basic[key] = field
@@ -268,7 +267,7 @@ def make_fields(
 
 
 def _read_number(text: str, types: Collection[str]) -> Any:
-    plain = text.replace(" ", "") if len(text) <= LONGEST_NUMBER else ""
+    plain = re.sub(r"[^\d.+-]", "", text) if GROUPED.fullmatch(text) else text if len(text) <= LONGEST_NUMBER else ""
     for read in (int, float) if "number" in types else (int,):
         try:
             return read(plain)

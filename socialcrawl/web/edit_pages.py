@@ -29,7 +29,6 @@ from socialcrawl.web.edit_drafts import (
     find_secrets,
     has_begun,
     list_fixed,
-    locate_problems,
     make_draft,
     preview_stored,
     preview_texts,
@@ -48,12 +47,19 @@ from socialcrawl.web.edit_fields import (
     read_changes,
     show_values,
 )
+from socialcrawl.web.edit_problems import locate_problems, put_in_words
+from socialcrawl.web.field_labels import name_field
+from socialcrawl.web.file_edits import describe_effect, find_next_button
 from socialcrawl.web.http_api import Campaigns, Live, Status
 from socialcrawl.web.live_status import LiveStatus
 from socialcrawl.web.page_answers import read_change, render
 
 EXAMPLES = ("name", "database", "topic.keywords", "seeds.usernames", "capture.from")
 """What templates have as examples only."""
+NOTES = {
+    "created": "The campaign file is written. Nothing was requested yet.", "saved": "Saved.", "epoch": "Saved.",
+}  # fmt: skip
+"""What is said after a file was saved, by how that was."""
 TEXTS, PLACE, WAS, DIGEST, WHAT = "-texts", "-place", "-was", "-digest", "-do"
 """Fields of the form that are no settings."""
 PART = "x-part"  # the header of a script that wants the answer only, without the page
@@ -94,16 +100,16 @@ class EditForm:
 
     def add_problems(self, error: SettingsError, file: str = "") -> None:
         """Say beside the fields what is wrong, and forget what may be a secret."""
-        for key, sentence in locate_problems(error, file):
-            at = key if key in self.shown else ""
-            self.wrong[at] = "\n".join(filter(None, (self.wrong.get(at, ""), sentence)))
+        for key, sentence in locate_problems(error, file, self.shown):
+            at, said = key if key in self.shown else "", put_in_words(sentence, self.shown)
+            self.wrong[at] = "\n".join(filter(None, (self.wrong.get(at, ""), said)))
         for key in error.secrets:
             self.typed[key] = ""
 
     def read(self) -> dict[str, Any]:
         """Return what was changed; what is wrong with it goes beside the fields."""
         changes, wrong = read_changes(self.described, self.shown, self.typed, self.locked)
-        self.wrong |= wrong
+        self.wrong |= {key: put_in_words(why, self.shown) for key, why in wrong.items()}
         for key in wrong:
             if key.endswith("_env"):
                 self.typed[key] = ""
@@ -165,7 +171,9 @@ def show_edit(request: Request, status: Status, project: Campaigns, saved: Choic
     except SettingsError as error:
         form.add_problems(error, status.file or "")
     form.notes = _note_variables(lambda: project.load_file(status.key))
-    return _show(request, project, form, saved=saved, warnings=warnings)
+    note = NOTES.get(saved, "")
+    note += f" {describe_effect(status, epoch=saved == 'epoch')}" if note and saved != "created" else ""
+    return _show(request, project, form, note=note, warnings=warnings)
 
 
 @edit_pages.post("/campaigns/{key}/edit")
@@ -313,7 +321,9 @@ def _quote(project: Project, form: EditForm, make: Any) -> Shown:
         form.add_problems(error)
     except SocialcrawlError as error:
         form.wrong[""] = str(error)
-    return Shown(quote_error="\n".join(f"{_name(form, key)}{text}" for key, text in form.wrong.items()))
+    return Shown(
+        quote_error="\n".join(f"{name_field(key)}: {text}" if key else text for key, text in form.wrong.items())
+    )
 
 
 def _preview(project: Project, form: EditForm, make: Any) -> Shown:
@@ -337,12 +347,6 @@ def _preview(project: Project, form: EditForm, make: Any) -> Shown:
     if not previews:
         return Shown(preview_error="Choose a campaign with stored posts, or paste some posts.")
     return Shown(previews=previews)
-
-
-def _name(form: EditForm, key: str) -> str:
-    """Return how a sentence about a field begins."""
-    section, _, name = key.rpartition(".")
-    return f"[{section}] {name}: " if section else f"{name}: " if name else ""
 
 
 def _note_variables(make: Any) -> dict[str, str]:
@@ -374,7 +378,7 @@ def _show(
     form: EditForm,
     shown: Shown | None = None,
     *,
-    saved: str = "",
+    note: str = "",
     warnings: Sequence[str] = (),
 ) -> Response:
     """Return the page of a form; 422 where something is wrong, 409 where somebody else has changed the file."""
@@ -389,7 +393,8 @@ def _show(
     place = form.place or (own if any(one.key == own for one in stored) else stored[0].key if stored else "")
     code = 409 if form.conflict else 422 if form.wrong and request.method == "POST" else 200
     return render(
-        request, "edit.html", code, form=form, sections=sections, labels=labels, shown=shown or Shown(), saved=saved,
+        request, "edit.html", code, form=form, sections=sections, labels=labels, shown=shown or Shown(), note=note,
         warnings=warnings, stored=stored, place=place, was=json.dumps({k: v for k, v in form.was.items() if v}),
         folder=project.folder, most_texts=MOST_TEXTS,
+        button=None if form.status is None else find_next_button(form.status),
     )  # fmt: skip

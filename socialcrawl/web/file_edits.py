@@ -1,11 +1,14 @@
 """The changes of a campaign file that buttons make: its budget, further seeds, excluded accounts."""
 
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from socialcrawl import CampaignFile, CampaignStatus, Project, SettingsError, describe_settings
+from socialcrawl import CampaignFile, CampaignStatus, Project, SettingsError
+from socialcrawl.web.edit_drafts import describe_values
+from socialcrawl.web.edit_fields import list_keys, normalize, read_value
+from socialcrawl.web.edit_problems import put_in_words
 
 BUDGET = {
     "steps": ("crawl", "Accounts to read", "accounts after the seeds"),
@@ -42,15 +45,28 @@ def read_editable(project: Project, status: CampaignStatus) -> EditableSettings:
         SettingsError: see `Project.load_file`.
     """
     file = project.load_file(status.key)
-    settings = file.settings
-    known = {
-        (section["name"], key["name"])
-        for section in describe_settings(settings["kind"], settings["source"]["platform"])
-        for key in section["keys"]
-    }
-    values = {key: settings[section][key] for key, (section, _, _) in BUDGET.items() if (section, key) in known}
-    lists = {name: len(settings[place[0]][place[1]]) for name, place in LISTS.items() if place in known}
+    settings, known = file.settings, dict(list_keys(describe_values(file.values)))
+    values = {key: settings[section][key] for key, (section, _, _) in BUDGET.items() if f"{section}.{key}" in known}
+    lists = {name: len(settings[place[0]][place[1]]) for name, place in LISTS.items() if ".".join(place) in known}
     return EditableSettings(file.digest, values, lists)
+
+
+def read_budget(file: CampaignFile, given: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the values of a form of the budget, and what is wrong with them, by key.
+
+    Args:
+        file: the campaign file.
+        given: texts by key; an empty one is no limit.
+    """
+    known = dict(list_keys(describe_values(file.values)))
+    values, wrong = dict[str, Any](), {}
+    for key, text in given.items():
+        dotted = f"{BUDGET[key][0]}.{key}"
+        try:
+            values[key] = read_value(dotted, known[dotted], normalize(text)) if text.strip() else None
+        except ValueError as error:
+            wrong[key] = put_in_words(str(error), known)
+    return values, wrong
 
 
 def change_budget(status: CampaignStatus, file: CampaignFile, values: Mapping[str, Any]) -> bool:
@@ -64,9 +80,8 @@ def change_budget(status: CampaignStatus, file: CampaignFile, values: Mapping[st
     spent = {"max_money": status.dollars, "max_requests": status.requests}
     for key, value in values.items():
         if isinstance(value, int | float) and 0 <= value < spent.get(key, 0):
-            raise SettingsError(
-                f"[budget] {key} would be below what is spent, {spent[key]:,.6g}: stop the campaign to spend no more."
-            )
+            why = f"this would be below what is spent, {spent[key]:,.6g}: stop the campaign to spend no more."
+            raise SettingsError(f"[budget] {key}: {why}", [(f"budget.{key}", why)])
         section = BUDGET[key][0]
         if before.get(section, {}).get(key) != value:
             given.setdefault(section, {})[key] = value
@@ -98,23 +113,41 @@ def add_accounts(file: CampaignFile, what: str, names: Sequence[str]) -> bool:
     return True
 
 
+def compare_settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+    """Return (dotted key, value before, value after) of what differs between the values of two campaign files."""
+    old, new = (dict(_list_values(values)) for values in (before, after))
+    return [(key, old.get(key), new.get(key)) for key in old | new if old.get(key) != new.get(key)]
+
+
+def _list_values(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        yield from (
+            ((f"{name}.{key}", one) for key, one in value.items()) if isinstance(value, Mapping) else ((name, value),)
+        )
+
+
 def describe_effect(status: CampaignStatus, *, epoch: bool) -> str:
     """Return what happens after a change of a campaign's file, and when.
 
     Args:
         status: the campaign.
-        epoch: whether the change begins a new epoch, as one of seeds or excluded accounts does.
+        epoch: whether the change begins a new epoch if the campaign has begun, as one of seeds or topic does.
     """
-    more = (
-        " From then on a new epoch counts: what is stored is scored again, and nothing is bought twice."
-        if epoch
-        else ""
-    )
+    more = " Then a new epoch begins: stored posts are judged and scored again, and none is bought again."
+    if not epoch or not (status.requests or status.steps):
+        more = ""
     if status.watched:
         where = status.daemon is None or status.daemon.endswith(f" on {socket.gethostname()}")
         on = "" if where else f", if {status.daemon} reads this very file"
         after = "is paused until you resume it" if status.state == "paused" else "goes on"
         return f"The daemon takes this up within a few seconds{on}; the campaign {after}.{more}"
     if status.state == "running":
-        return f"The campaign goes on with what the file said when it was run ({status.why}): restart it.{more}"
-    return f"This counts from the next start on.{more}"
+        return f"The campaign still runs with what the file said before ({status.why}): restart it.{more}"
+    return f"This takes effect at the next start.{more}"
+
+
+def find_next_button(status: CampaignStatus) -> tuple[str, str] | None:
+    """Return (what, words) of the button by which a campaign takes up its changed file; None: it does so by itself."""
+    if status.watched:
+        return ("resume", "Resume it") if status.state == "paused" else None
+    return ("restart", "Restart it") if status.state == "running" else ("start", "Start it")

@@ -12,7 +12,7 @@ from fastapi import Request
 from fastapi.exceptions import HTTPException
 
 from socialcrawl.system.host_names import App, Message, Receive, Scope, Send
-from socialcrawl.web.security import SAFE_METHODS, Access, is_same_origin
+from socialcrawl.web.security import SAFE_METHODS, Access, is_same_origin, make_login_path
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -121,7 +121,7 @@ class AccessGuard:
             await refuse(send, scope, 403, "Another page sent this request: use the buttons of this one.")
         elif not visitor.known and path not in OPEN and (self._access.closed or not safe):
             if safe and not path.startswith(API):
-                await refuse(send, scope, 303, "Log in first.", [("location", "/login")])
+                await refuse(send, scope, 303, "Log in first.", [("location", make_login_path(scope))])
             else:
                 await refuse(send, scope, 401, "This needs the token that `socialcrawl ui` shows when it starts.",
                              [("www-authenticate", "Bearer")])  # fmt: skip

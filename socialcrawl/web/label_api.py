@@ -1,9 +1,12 @@
 """The HTTP API of labels and models."""
 
+from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 
+from socialcrawl.web.edit_api import Turns
+from socialcrawl.web.file_edits import describe_effect
 from socialcrawl.web.http_api import ERRORS, REFUSED, Status, check_change
 from socialcrawl.web.label_models import (
     LONGEST_ID,
@@ -16,7 +19,10 @@ from socialcrawl.web.label_models import (
     ModelChoice,
     ModelItem,
     ModelItems,
+    ModelPlanItem,
     NewLabel,
+    SettingChange,
+    SidesItem,
     TrainingRequest,
     WaitingPost,
 )
@@ -96,6 +102,25 @@ def train_model(status: Status, queues: Queues, wanted: TrainingRequest) -> Mode
     file = queues.train(status, wanted.learner, wanted.without).to_dict()["file"]
     models = list_trained(queues.find_file(status), queues.open_labels(status))
     return _describe(next(one for one in models if str(one.path) == file))
+
+
+@label_api.get("/models/preview")
+async def preview_model(
+    status: Status,
+    queues: Queues,
+    turns: Turns,
+    model: Annotated[str, Query(min_length=1, max_length=LONGEST_ID, description="its name")],
+    keep_keywords: Annotated[bool, Query(description="whether keywords stay")] = True,  # noqa: FBT002 (of the address)
+) -> ModelPlanItem:
+    """Return what it would change if the campaign used a model: settings, stored posts and accounts, and cost."""
+    plan = await turns.run(lambda: queues.preview_model(status, model, keep_keywords=keep_keywords))
+    return ModelPlanItem(
+        digest=plan.file.digest,
+        settings=[SettingChange(key=key, before=before, after=after) for key, before, after in plan.settings],
+        preview=None if plan.preview is None else SidesItem.model_validate(asdict(plan.preview)),
+        at_most=dict(plan.at_most),
+        effect=describe_effect(status, epoch=True),
+    )
 
 
 @label_api.post("/model", dependencies=CHANGES, responses=REFUSED)

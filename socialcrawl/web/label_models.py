@@ -1,8 +1,10 @@
 """What the HTTP API takes and returns of labels and models, as OpenAPI describes it."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from socialcrawl.web.control_models import SEEN
 
 LONGEST_ID = 2_000  # characters
 
@@ -106,9 +108,40 @@ class ModelChoice(BaseModel):
     model_config = ConfigDict(extra="forbid")
     model: str = Field(min_length=1, max_length=LONGEST_ID, description="its name")
     keep_keywords: bool = Field(default=True, description="whether keywords stay, which are then only searched for")
-    digest: str | None = Field(
-        default=None, max_length=100, description="refuse if the campaign file has another digest than this one"
-    )
+    digest: str = Field(min_length=1, max_length=200, description=SEEN)
+
+
+class SettingChange(BaseModel):
+    """A setting of the campaign file that would change."""
+
+    key: str
+    before: Any = Field(description="null: it is not set")
+    after: Any = Field(description="null: it is not set")
+
+
+class SidesItem(BaseModel):
+    """Which stored posts, and accounts by their posts, would change sides."""
+
+    stored: int = Field(description="stored posts of the campaign")
+    examined: int = Field(description="posts that were judged, drawn from them")
+    posts: int = Field(description="posts that are on topic now")
+    posts_on: int = Field(description="posts that come on topic")
+    posts_off: int = Field(description="posts that leave it")
+    accounts: int = Field(description="authors on topic now: one of their posts is")
+    accounts_on: int
+    accounts_off: int
+    on_examples: list[WaitingPost]
+    off_examples: list[WaitingPost]
+
+
+class ModelPlanItem(BaseModel):
+    """What it would change if the campaign used a model; nothing is saved."""
+
+    digest: str = Field(description="of the campaign file: send it with the change")
+    settings: list[SettingChange]
+    preview: SidesItem | None = Field(description="null: the campaign has not begun")
+    at_most: dict[str, Any] = Field(description="what the campaign can still request and cost with the change")
+    effect: str = Field(description="what would happen to the campaign, and when")
 
 
 class ModelChange(BaseModel):

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import socialcrawl as sc
+from socialcrawl.web.edit_drafts import has_begun
+from socialcrawl.web.file_edits import compare_settings, describe_effect
 
 BATCH = 50  # posts that are chosen together
 LOOKED_AT = 50_000  # stored posts among which they are chosen; two seconds
@@ -28,6 +30,25 @@ class LabelQueue:
     labels: sc.LabelFile
     model: Path | None
     posts: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPlan:
+    """What it would change if a campaign used a model; nothing is saved.
+
+    Attributes:
+        model: the name of its file.
+        file: the campaign file with the change.
+        settings: (key, value now, value then) of what changes in the file; None: it is not set.
+        preview: which posts and accounts change sides; None: the campaign has not begun.
+        at_most: what the campaign can still request and cost with the change; see `Campaign.quote`.
+    """
+
+    model: str
+    file: sc.CampaignFile
+    settings: Sequence[tuple[str, Any, Any]]
+    preview: sc.ModelPreview | None
+    at_most: Mapping[str, Any]
 
 
 class LabelQueues:
@@ -121,6 +142,21 @@ class LabelQueues:
         finally:
             self._training.release()
 
+    def preview_model(self, status: sc.CampaignStatus, name: str, *, keep_keywords: bool) -> ModelPlan:
+        """Return what it would change if a trained model decided which posts of a campaign are on topic.
+
+        Raises:
+            SocialcrawlError: see `use_model`, or the database cannot be read.
+        """
+        file = self._change(status, name, None, keep_keywords=keep_keywords)
+        preview, begun = None, has_begun(self._project, status)
+        if begun:
+            with self._project.open(status.key) as data:
+                preview = data.preview_model(file, most=LOOKED_AT, campaign=status.name)
+        before = self._project.load_file(status.key, digest=file.digest).values
+        quote = file.to_campaign().quote().to_dict()
+        return ModelPlan(name, file, compare_settings(before, file.values), preview, quote["at_most"])
+
     def use_model(self, status: sc.CampaignStatus, name: str, digest: str | None, *, keep_keywords: bool) -> str:
         """Have a trained model decide which posts of a campaign are on topic; return what that does to the campaign.
 
@@ -128,13 +164,19 @@ class LabelQueues:
             ConflictError: somebody else has changed the campaign file.
             SettingsError: there is no such model, or the campaign cannot change to it.
         """
+        self._change(status, name, digest, keep_keywords=keep_keywords).save()
+        return describe_effect(status, epoch=True)
+
+    def _change(
+        self, status: sc.CampaignStatus, name: str, digest: str | None, *, keep_keywords: bool
+    ) -> sc.CampaignFile:
+        """Return the file of a campaign with a model, not saved; see `use_model`."""
         model = next((path for path in sc.list_models(self.open_labels(status).path) if path.name == name), None)
         if model is None:
             raise sc.SettingsError(f"There is no model {name!r} beside the labels: choose one from the list.")
         file = self._project.load_file(status.key, digest=digest)
-        effect = file.use_model(model, keep_keywords=keep_keywords)
-        file.save()
-        return effect
+        file.use_model(model, keep_keywords=keep_keywords)
+        return file
 
     def find_file(self, status: sc.CampaignStatus) -> sc.CampaignFile | None:
         """Return the file of a campaign; None where it has none that can be changed here."""

@@ -8,7 +8,7 @@ from fastapi import Request
 from fastapi.exceptions import HTTPException
 from fastapi.responses import HTMLResponse
 
-from socialcrawl.web.security import may_change
+from socialcrawl.web.security import make_login_path, may_change
 
 MOST_FIELDS = 500  # of a form
 
@@ -20,7 +20,8 @@ def render(request: Request, template: str, code: int = 200, **values: Any) -> H
 
 def render_fragment(request: Request, template: str, **values: Any) -> str:
     """Return the HTML of a template, which may be a part of a page."""
-    shown: str = request.app.state.templates.get_template(template).render(visitor=request.state.visitor, **values)
+    common = {"visitor": request.state.visitor, "login": make_login_path(request.scope)}
+    shown: str = request.app.state.templates.get_template(template).render(**common, **values)
     return shown
 
 

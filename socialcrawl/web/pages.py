@@ -21,13 +21,14 @@ from socialcrawl.web.http_api import LONGEST, OWN, Campaigns, Live, Readings, St
 from socialcrawl.web.live_status import LiveStatus
 from socialcrawl.web.overview_choice import FEW, OverviewChoice, list_states, make_choice, tell_apart
 from socialcrawl.web.page_answers import name_download, read_change, read_form, render, render_fragment
-from socialcrawl.web.security import COOKIE, LASTING, Access, may_change
+from socialcrawl.web.security import COOKIE, LASTING, LONGEST_PATH, Access, choose_next, may_change
 
 ACCOUNTS = 50  # of a page
 SECTIONS = ("top", "steering", "curve", "days", "kind", "accounts", "gaps")
 """The parts of a report that a campaign's page shows, in this order; its download has all."""
 UNREADABLE = ("outdated", "broken")
 Choice = Annotated[OverviewChoice, Depends(make_choice)]
+NextPage = Annotated[str, Query(alias="next", max_length=LONGEST_PATH)]
 Name = Annotated[str, Query(min_length=1, max_length=LONGEST)]
 Work = Annotated[DataWork, Depends(get_work)]
 pages = APIRouter(include_in_schema=False)
@@ -152,9 +153,9 @@ async def change(request: Request, status: Status, live: Live, what: str) -> Res
 
 
 @pages.get("/login")
-async def show_login(request: Request) -> Response:
+async def show_login(request: Request, next_page: NextPage = "/") -> Response:
     """Show the form for the token."""
-    return render(request, "login.html", why="")
+    return render(request, "login.html", why="", next_page=choose_next(next_page))
 
 
 @pages.post("/login")
@@ -162,16 +163,19 @@ async def log_in(request: Request) -> Response:
     """Begin a session for somebody who has the token."""
     access: Access = request.app.state.access
     client = request.client.host if request.client else ""
+    form = await read_form(request)
+    next_page = choose_next(form.get("next", "/"))
     if wait := access.backoff.get_wait(client):
-        made = render(request, "login.html", 429, why=f"Too many wrong tokens: try again in {wait + 1:.0f} s.")
+        why = f"Too many wrong tokens: try again in {wait + 1:.0f} s."
+        made = render(request, "login.html", 429, why=why, next_page=next_page)
         made.headers["retry-after"] = f"{wait + 1:.0f}"
         return made
-    if not access.sessions.is_token((await read_form(request)).get("token", "").strip()):
+    if not access.sessions.is_token(form.get("token", "").strip()):
         access.backoff.fail(client)
         why = "This is not the token of these pages. It is 64 characters of 0 to 9 and a to f."
-        return render(request, "login.html", 401, why=why)
+        return render(request, "login.html", 401, why=why, next_page=next_page)
     access.backoff.succeed(client)
-    done = RedirectResponse("/", 303)
+    done = RedirectResponse(next_page, 303)
     secure = request.url.scheme == "https"
     done.set_cookie(COOKIE, access.sessions.begin(), max_age=int(LASTING), httponly=True, samesite="strict",
                     secure=secure)  # fmt: skip
@@ -180,9 +184,11 @@ async def log_in(request: Request) -> Response:
 
 @pages.post("/logout")
 async def log_out(request: Request) -> Response:
-    """End the session of this browser."""
+    """End the session of this browser: its cookie is worth nothing from then on, wherever it was copied."""
     done = RedirectResponse("/", 303)
     if may_change(request.state.visitor, (await read_form(request)).get("csrf", "")):
+        access: Access = request.app.state.access
+        await asyncio.to_thread(access.sessions.end, request.cookies.get(COOKIE, ""))
         done.delete_cookie(COOKIE, httponly=True, samesite="strict")
     return done
 

@@ -1,19 +1,22 @@
 """Who may read and change what: the token, sessions, CSRF tokens, back-off after wrong tokens.
 
-A session is a value that only the holder of the token can make: nothing is stored for it. The CSRF token of a session
-is made of it in the same way, so a page of another host cannot know it.
+A session is a value that only the holder of the token can make: nothing is stored for it before it is ended. The CSRF
+token of a session is made of it in the same way, so a page of another host cannot know it.
 """
 
 import hmac
 import os
+import re
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Any
+from urllib.parse import quote, urlsplit
 
 from socialcrawl import StoreError
 from socialcrawl.system.locks import lock_file
@@ -22,9 +25,11 @@ from socialcrawl.system.state_folder import REMEDY
 TOKEN_BYTES = 32
 TOKEN_FILE = "ui-token"  # noqa: S105  (the name of a file)
 COOKIE = "socialcrawl_session"
+ENDED_FILE = "ui-ended-sessions"
 LASTING = 30 * 86_400.0  # seconds of a session
 FREE = 3  # wrong tokens that cost no wait
 LONGEST_WAIT = 300.0  # seconds
+LONGEST_PATH = 8_000  # characters, of a page to go back to
 CLIENTS = 1_000  # addresses whose wrong tokens are counted
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
@@ -68,16 +73,57 @@ class PageVisitor:
     by_header: bool = False
 
 
+class EndedSessions:
+    """Sessions that were ended before their time, for all processes that serve pages with the same token.
+
+    Args:
+        path: the file that keeps them, by their random names; it is made with the first one. None: memory.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._seen: tuple[int, int] | None = None
+        self._ended: frozenset[str] = frozenset()
+
+    def add(self, session: str, now: float) -> None:
+        """End a session; those that are too old in any case are forgotten.
+
+        Raises:
+            StoreError: the file cannot be written.
+        """
+        self._ended |= {session}
+        if self._path is None:
+            return
+        try:
+            with lock_file(self._path) as file:
+                known = (file.readall() or b"").decode("ascii", "replace").split()
+                kept = [one for one in known if is_fresh(one, now)]
+                file.seek(0)
+                file.write("".join(f"{one}\n" for one in dict.fromkeys([*kept, session])).encode())
+                file.truncate()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise StoreError(f"The file {self._path} cannot be used ({error.strerror}): {REMEDY}.") from error
+
+    def __contains__(self, session: str) -> bool:
+        with suppress(OSError):  # no session was ended
+            if self._path is not None and (seen := _stamp(self._path)) != self._seen:
+                self._ended |= {*self._path.read_text("ascii", "replace").split()}
+                self._seen = seen
+        return session in self._ended
+
+
 class LoginSessions:
     """Makes and checks sessions.
 
     Args:
         token: the token of the pages.
         now: the clock, Unix seconds.
+        ended: those that were ended.
     """
 
-    def __init__(self, token: str, now: Callable[[], float]) -> None:
-        self._token, self._now = token, now
+    def __init__(self, token: str, now: Callable[[], float], ended: EndedSessions) -> None:
+        self._token, self._now, self._ended = token, now, ended
 
     def is_token(self, given: str) -> bool:
         """Return whether a text is the token; takes as long for any text."""
@@ -92,10 +138,18 @@ class LoginSessions:
         """Return who has a cookie: known, unless somebody else made it or it is too old."""
         plain, _, signature = cookie.rpartition(".")
         signed = hmac.compare_digest(_hash(signature), _hash(self._sign("session", plain)))
-        began = plain.rpartition(".")[2]
-        if not signed or not began.isdecimal() or not 0 <= self._now() - int(began) + 60 < LASTING:
+        if not signed or not is_fresh(plain, self._now()) or plain in self._ended:
             return PageVisitor()
         return PageVisitor(known=True, csrf=self._sign("csrf", cookie))
+
+    def end(self, cookie: str) -> None:
+        """End a session, wherever its cookie is.
+
+        Raises:
+            StoreError: it cannot be written down.
+        """
+        if self.recognize(cookie).known:
+            self._ended.add(cookie.rpartition(".")[0], self._now())
 
     def _sign(self, purpose: str, text: str) -> str:
         return hmac.new(self._token.encode(), f"{purpose}|{text}".encode(), sha256).hexdigest()
@@ -158,6 +212,28 @@ class Access:
         return self.sessions.recognize(_read_cookie(headers.get("cookie", "")))
 
 
+def is_fresh(session: str, now: float) -> bool:
+    """Return whether a session, which says when it began, has not lasted too long."""
+    began = session.rpartition(".")[2]
+    return began.isdecimal() and 0 <= now - int(began) + 60 < LASTING
+
+
+def make_login_path(scope: Mapping[str, Any]) -> str:
+    """Return the path of the form for the token, which leads back to the page of a request."""
+    path = scope["raw_path"].decode("latin-1").removesuffix("/events") or "/"
+    query = f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else ""
+    return f"/login?next={quote(path + query, safe='/')}" if scope["method"] == "GET" and path != "/login" else "/login"
+
+
+def choose_next(path: str) -> str:
+    """Return where to go after logging in: a path of these pages as it is, and the overview instead of anything else.
+
+    Browsers take two slashes, or a slash and a backslash, for the beginning of another host, and leave out tabs and
+    ends of lines.
+    """
+    return path if re.fullmatch(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*", path) and len(path) <= LONGEST_PATH else "/"
+
+
 def may_change(visitor: PageVisitor, csrf: str) -> bool:
     """Return whether a request may change something: its sender has the token, and no other page made it send it."""
     if not visitor.known:
@@ -175,6 +251,11 @@ def is_same_origin(headers: Mapping[str, str]) -> bool:
         return site in ("same-origin", "none")
     origin = headers.get("origin", "null")
     return origin == "null" or urlsplit(origin).netloc.lower() == headers.get("host", "").lower()
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_mtime_ns, found.st_size
 
 
 def _hash(text: str) -> bytes:

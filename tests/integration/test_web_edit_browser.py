@@ -32,24 +32,24 @@ def test_somebody_creates_a_campaign_sees_the_quote_change_and_edits_it_in_two_t
         page.get_by_label("Name", exact=True).fill("moon")
         page.get_by_label("Keywords", exact=True).fill("moon\nlunar eclipse")
         page.get_by_label("Variable of the token", exact=True).fill(TOKEN_ENV)
-        page.get_by_label("Steps", exact=True).fill("100")
+        page.get_by_label("Accounts to read", exact=True).fill("100")
         page.get_by_label("Budget in dollars", exact=True).fill("5000")
         page.locator(".needs").wait_for()
         page.get_by_text(f"{TOKEN_ENV} is set for this server.").last.wait_for()
         until(page, lambda: read_most(page) > 200)
         first = read_most(page)
-        page.get_by_label("Steps", exact=True).fill("200")
+        page.get_by_label("Accounts to read", exact=True).fill("200")
         until(page, lambda: read_most(page) > first)
         assert read_most(page) - first == 200, "each step looks up one account and reads one timeline"
         page.get_by_label("Or paste posts").fill("The MOON is up\nRain all day")
         page.get_by_role("button", name="Try").click()
         page.locator("mark", has_text="MOON").wait_for()
-        page.get_by_label("Steps", exact=True).fill("many")
+        page.get_by_label("Accounts to read", exact=True).fill("many")
         page.get_by_role("button", name="Create the campaign file").click()
-        page.locator(".summary a", has_text="Steps").click()
+        page.locator(".summary a", has_text="Accounts to read").click()
         assert page.evaluate("document.activeElement.name") == "crawl.steps"
         assert page.get_by_label("Name", exact=True).input_value() == "moon"
-        page.get_by_label("Steps", exact=True).fill("200")
+        page.get_by_label("Accounts to read", exact=True).fill("200")
         page.get_by_role("button", name="Create the campaign file").click()
         page.get_by_text("The campaign file is written.").wait_for()
         file = folder / "moon.toml"
@@ -60,7 +60,7 @@ def test_somebody_creates_a_campaign_sees_the_quote_change_and_edits_it_in_two_t
         other.get_by_label("Budget in dollars", exact=True).fill("10")
         other.get_by_role("button", name="Save").click()
         other.get_by_text("Saved.").wait_for()
-        page.get_by_label("Steps", exact=True).fill("50")
+        page.get_by_label("Accounts to read", exact=True).fill("50")
         page.get_by_role("button", name="Save").click()
         page.get_by_role("heading", name="Somebody else has changed this file").wait_for()
         assert tomllib.loads(file.read_text("utf-8"))["crawl"]["steps"] == 200

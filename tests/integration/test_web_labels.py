@@ -58,7 +58,10 @@ def test_somebody_labels_ten_posts_by_keys_trains_a_model_and_a_daemon_goes_on_w
             page.get_by_role("button", name="Train").click()
             page.get_by_text("each of 5 parts was judged by a model learned from the others").wait_for()
             page.get_by_role("button", name="Use this model").click()
-            page.get_by_text("begins a new epoch").first.wait_for()
+            page.get_by_text("what would change sides").wait_for()
+            page.get_by_role("button", name="Use this model").click()
+            page.get_by_text("Then a new epoch begins").wait_for()
+            page.get_by_text("names the model now").wait_for()
             page.locator(".badge", has_text="in use").wait_for()
             epochs = "select why from epoch order by number"
             wait_until(page, lambda: rows(database, epochs) == [("begun",), ("topic",)])

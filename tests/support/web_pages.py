@@ -16,7 +16,7 @@ from commands import COMMAND, ENVIRONMENT
 
 import socialcrawl as sc
 from socialcrawl.system.host_names import AllowedHosts
-from socialcrawl.web.security import Access, LoginBackoff, LoginSessions
+from socialcrawl.web.security import Access, EndedSessions, LoginBackoff, LoginSessions
 from socialcrawl.web.web_app import WebSettings, make_app
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -54,10 +54,11 @@ TOKEN = "0123456789abcdef" * 4
 
 
 @contextmanager
-def serving(*places, clock=None, closed=False, interval=0.05, patience=120.0):
+def serving(*places, clock=None, closed=False, interval=0.05, patience=120.0, ended=None):
     """A client of the pages of some campaigns, which a thread serves over loopback; it does not follow redirects."""
     clock = clock or HeldClock()
-    access = Access(LoginSessions(TOKEN, clock), LoginBackoff(clock), closed=closed)
+    sessions = LoginSessions(TOKEN, clock, EndedSessions(ended))
+    access = Access(sessions, LoginBackoff(clock), closed=closed)
     settings = WebSettings(access, clock, AllowedHosts.of([], listening="127.0.0.1"), interval, patience)
     app = make_app(sc.open_project(*places), settings)
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:

@@ -65,18 +65,19 @@ def serve_pages(options: WebOptions) -> int:
 
     import uvicorn  # noqa: PLC0415
 
-    from socialcrawl.web.security import TOKEN_FILE, Access, LoginBackoff, LoginSessions, read_token  # noqa: PLC0415
+    from socialcrawl.web import security  # noqa: PLC0415
     from socialcrawl.web.web_app import WebSettings, make_app  # noqa: PLC0415
 
     folder = make_state_folder()
-    token = read_token(folder)
-    access = Access(LoginSessions(token, time.time), LoginBackoff(time.monotonic), closed=options.allow_remote)
+    token = security.read_token(folder)
+    sessions = security.LoginSessions(token, time.time, security.EndedSessions(folder / security.ENDED_FILE))
+    access = security.Access(sessions, security.LoginBackoff(time.monotonic), closed=options.allow_remote)
     app = make_app(project, WebSettings(access, time.time, allowed))
     with closing(listen(options.host, options.port)) as listener:
         port = int(listener.getsockname()[1])
         url = f"http://{_name_host(options.host)}:{port}/"
         if options.with_stdin:
-            write_error(f"served at {url}; the token to log in is in {folder / TOKEN_FILE}")
+            write_error(f"served at {url}; the token to log in is in {folder / security.TOKEN_FILE}")
         else:
             write_error(_describe_start(url, token, remote=options.allow_remote))
         if options.browser:

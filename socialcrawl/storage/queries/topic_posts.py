@@ -6,7 +6,7 @@ that read them change nothing. What was forgotten is in no table, and so in no e
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from sqlalchemy import Connection, literal_column, select, text
@@ -69,7 +69,10 @@ select {columns} from post p
 where p.author in (select node from outcome where campaign = :campaign)
 or p.id in (select post from hit where campaign = :campaign) or p.id in ({listed})
 """
-STORED_COLUMNS = "p.id, p.text, exists (select 1 from hit h where h.campaign = :campaign and h.post = p.id)"
+STORED_COLUMNS = (
+    "p.id, p.text, exists (select 1 from hit h where h.campaign = :campaign and h.post = p.id), "
+    "p.lang, p.created_at, p.author"
+)
 COUNT = f"select count(*) {QUIET}"
 READ = f"select s.id, s.text {QUIET} order by s.id"
 
@@ -109,8 +112,25 @@ def read_off_topic_posts(connection: Connection, campaign: int, most: int) -> li
         return list(_select_evenly(((str(row[0]), str(row[1])) for row in rows), searched, most, int(count)))
 
 
-def read_stored_posts(connection: Connection, campaign: int) -> Iterator[tuple[str, str, bool]]:
-    """Yield (id, text, whether it matches the topic) of the stored posts of a campaign, by their ids.
+class StoredPost(NamedTuple):
+    """A stored post of a campaign.
+
+    Attributes:
+        id, text, lang, created_at: as table post has them.
+        matches: whether it matches the topic of the campaign.
+        author: account.node of its author; None: not known.
+    """
+
+    id: str
+    text: str
+    matches: bool
+    lang: str | None
+    created_at: str | None
+    author: int | None
+
+
+def read_stored_posts(connection: Connection, campaign: int) -> Iterator[StoredPost]:
+    """Yield the stored posts of a campaign, by their ids.
 
     Args:
         connection: the database.
@@ -119,7 +139,7 @@ def read_stored_posts(connection: Connection, campaign: int) -> Iterator[tuple[s
     sql = f"{_select_stored(connection, STORED_COLUMNS)} order by p.id"
     with connection.begin():
         for row in connection.execution_options(yield_per=1000).execute(text(sql), {"campaign": campaign}):
-            yield str(row[0]), str(row[1]), bool(row[2])
+            yield StoredPost(str(row[0]), str(row[1]), bool(row[2]), *row[3:])
 
 
 def count_stored_posts(connection: Connection, campaign: int) -> int:

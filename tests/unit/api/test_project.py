@@ -39,6 +39,26 @@ def test_a_campaign_is_paused_once_and_resumed_once(folder):
     assert project.find("example").state == "done"
 
 
+def test_a_file_that_only_a_database_names_is_neither_run_nor_edited(folder, tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("SOCIALCRAWL_TEST_TOKEN", "a-token")
+    other = tmp_path_factory.mktemp("elsewhere") / "example.toml"
+    other.write_text(
+        f'name = "example"\ndatabase = "{folder / "a.db"}"\n[topic]\nkeywords = ["telescope"]\n[source]\n'
+        'token_env = "SOCIALCRAWL_TEST_TOKEN"\nbase_url = "http://127.0.0.1:9"\n',
+        "utf-8",
+    )
+    with opened(folder / "a.db") as connection:
+        daemons.enroll_daemon(connection, "d", "elsewhere", 4711, 1.0)
+        beat = CampaignHeartbeat("example", "done", "its budget", None, 1.0, held=False, since=1.0, file=str(other))
+        daemons.write_heartbeat(connection, "d", [beat], 1.0)
+    project = sc.open_project(folder)
+    assert project.find("example").file == str(other)
+    for act in (project.start, project.restart, project.load_file):
+        with pytest.raises(sc.SettingsError, match="is not in a folder that is open here: open its folder"):
+            act("example")
+    assert sc.open_project(folder, other.parent).load_file("example").path == other
+
+
 def test_of_two_campaigns_with_one_name_the_key_tells_which_is_meant(folder):
     shutil.copy(folder / "a.db", folder / "b.db")
     project = sc.open_project(folder)

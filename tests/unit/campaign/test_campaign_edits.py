@@ -350,6 +350,18 @@ def test_files_of_older_versions_are_edited(path, tmp_path):
     assert tomllib.loads(copy.read_text("utf-8")) == {**before, "budget": budget, "limits": limits}
 
 
+def test_the_comments_of_a_new_file_name_the_variable_that_it_uses(tmp_path):
+    for platform, mentions in (("x", 3), ("mastodon", 1)):
+        source = {"platform": platform, "token_env": "X_PROJECT_TOKEN"}
+        file = sc.CampaignFile.draft(tmp_path / "moon.toml", {"topic": {"keywords": ["moon"]}, "source": source})
+        assert file.text.count("X_PROJECT_TOKEN") == mentions, platform
+    plain = sc.CampaignFile.draft(tmp_path / "moon.toml", {"topic": {"keywords": ["moon"]}})
+    assert "export X_BEARER_TOKEN=" in plain.text
+    named = sc.CampaignFile.draft(tmp_path / "moon.toml", {"source": {"token_env": "X_PROJECT_TOKEN"}})
+    assert "export X_PROJECT_TOKEN=" in named.text
+    assert "X_BEARER_TOKEN=" not in named.text
+
+
 def test_a_draft_writes_nothing_before_it_is_saved_and_then_never_over_a_file(tmp_path):
     first, second = (sc.CampaignFile.draft(tmp_path / "moon.toml", {"topic": {"keywords": ["moon"]}}) for _ in range(2))
     assert list(tmp_path.iterdir()) == []

@@ -125,7 +125,7 @@ def test_a_budget_is_raised_and_a_limit_removed_and_comments_stay(client, key, f
     given = sc.CampaignFile.load(folder / "one.toml").values
     assert (given["crawl"]["steps"], given["budget"]) == (1200, {"max_money": 7.5, "max_requests": 5000})
     assert "# whom we met" in read(folder)
-    assert "This counts from the next start on." in client.get(done.headers["location"]).text
+    assert "This takes effect at the next start." in client.get(done.headers["location"]).text
     post(client, key, "budget", csrf, **budget(max_requests=""))
     assert sc.CampaignFile.load(folder / "one.toml").values["budget"] == {"max_money": 7.5}
     again = post(client, key, "budget", csrf, **budget(steps="1200"))
@@ -134,7 +134,7 @@ def test_a_budget_is_raised_and_a_limit_removed_and_comments_stay(client, key, f
 
 def test_what_is_wrong_is_said_beside_its_field_and_the_file_stays(client, key, folder):
     csrf = log_in(client)
-    for value, said in (("-1", "1 or more"), ("many", "&#39;many&#39; is no number"), ("1.5", "whole number")):
+    for value, said in (("-1", "1 or more"), ("many", "whole number"), ("1,5", "whole number")):
         page = post(client, key, "budget", csrf, **budget(steps=value, max_money="9"))
         assert page.status_code == 422
         assert re.search(rf'id="budget-steps-wrong">[^<]*{said}', page.text), page.text
@@ -155,8 +155,24 @@ def test_a_file_that_somebody_else_has_changed_is_a_conflict_and_not_overwritten
         assert page.status_code == 422
         assert "changed" in page.text
     refused = client.post(f"/api/v1/campaigns/{key}/budget", json={"steps": 99, "digest": before}, headers=BEARER)
-    assert refused.status_code == 409
+    assert (refused.status_code, refused.headers["content-type"]) == (409, "application/problem+json")
     assert "steps = 40" in read(folder)
+
+
+def test_of_two_people_who_raise_a_budget_by_the_api_at_once_one_is_told_and_no_edit_is_lost(client, key, folder):
+    path, seen = f"/api/v1/campaigns/{key}/budget", digest(client, key)
+    first, second = (
+        client.post(path, json={"max_money": dollars, "digest": seen}, headers=BEARER) for dollars in (20, 30)
+    )
+    assert (first.status_code, second.status_code) == (200, 409)
+    assert "was changed since you have seen it" in second.json()["detail"]
+    assert client.post(path, json={"max_money": 30}, headers=BEARER).status_code == 422, "nobody overwrites unseen"
+    csrf = log_in(client)
+    unseen = client.post(f"/campaigns/{key}/budget", data={"csrf": csrf, **budget(max_money="30")})
+    assert unseen.status_code == 422
+    assert sc.CampaignFile.load(folder / "one.toml").values["budget"] == {"max_money": 20}
+    wrong = client.post(path, json={"steps": -1, "digest": first.json()["digest"]}, headers=BEARER)
+    assert [one["key"] for one in wrong.json()["problems"]] == ["crawl.steps"]
 
 
 def test_seeds_are_added_and_accounts_excluded_once_each(client, key, folder):
@@ -283,7 +299,7 @@ def test_a_campaign_without_a_file_says_where_it_can_be_changed(made, tmp_path):
         page = client.get(f"/campaigns/{key}").text
         assert "no campaign file here" in page
         assert ">Start</button>" not in page
-        for what, body in (("start", {}), ("budget", {"steps": 9}), ("seeds", {"accounts": ["ann"]})):
+        for what, body in (("start", {}), ("budget", {"steps": 9, "digest": "0"}), ("seeds", {"accounts": ["ann"]})):
             refused = client.post(f"/api/v1/campaigns/{key}/{what}", json=body, headers=BEARER)
             assert refused.status_code in (409, 422)
             assert "no campaign file here" in refused.json()["detail"]

@@ -31,6 +31,8 @@ NOTHING = dict.fromkeys(KEYS, "")
     [
         ("crawl.steps", "300", 300),
         ("crawl.steps", "1 000", 1000),
+        ("crawl.steps", "1,200,000", 1_200_000),
+        ("budget.max_money", "1_000.5", 1000.5),
         ("crawl.refresh_rate", "auto", "auto"),
         ("crawl.refresh_rate", "4", 4),
         ("budget.max_money", "2.50", 2.5),
@@ -52,7 +54,8 @@ def test_a_text_becomes_the_value_that_a_file_would_have(key, text, value):
 @pytest.mark.parametrize(
     ("key", "text"),
     [
-        ("crawl.steps", "many"), ("crawl.steps", "3.5"), ("crawl.steps", "9" * 5000), ("budget.max_money", "5 dollars"),
+        ("crawl.steps", "many"), ("crawl.steps", "3.5"), ("budget.max_money", "7,5"),
+        ("budget.max_money", "0,500"), ("crawl.steps", "9" * 5000), ("budget.max_money", "5 dollars"),
         ("seeds.search", "perhaps"), ("topic.from", "2026\n[budget]"), ("source.contact", "a\x00b"),
         ("crawl.links", "1\nother = 2"), ("crawl.links", "1\n[budget]\nmax_money = 9"), ("crawl.links", "[" * 20_000),
         ("topic.keywords", "a\x1bb"), ("source.contact", "half a sign \ud800"),
@@ -129,6 +132,9 @@ def test_each_kind_and_platform_has_all_its_keys_once_and_few_that_are_open(kind
     keys = [field.key for section in sections for field in section.fields]
     assert sorted([*keys, "kind", "source.platform"]) == sorted(key for key, _ in list_keys(described))
     assert 4 <= len(sections[0].fields) <= 14
+    fields = [field for section in sections for field in section.fields]
+    assert not [field.label for field in fields if len(field.label) < 4 or "_" in field.label], "no symbols of papers"
+    assert not [field.help for field in fields if field.help[1:2] == ":"]
     forms = {find_form(key, one) for key, one in list_keys(described)}
     assert forms == {"text", "list", "number", "switch", "choice", "toml"}
 

@@ -142,10 +142,31 @@ def test_what_is_wrong_stands_beside_its_field_and_what_was_typed_is_kept(client
     assert form.invalid == ["crawl.steps", "budget.max_money", "source.contact", "limits.k"]
     assert {key: form.values[key] for key in typed} == typed
     assert (form.values["name"], form.values["topic.keywords"]) == ("moon", "moon\nlunar eclipse")
-    for said in ("write a whole number, such as 300.", "write a number above 0.", "write a number, 1 or more."):
+    for said in ("Write a whole number, such as 300.", "Write a number above 0.", "Write a number, 1 or more."):
         assert form.text.count(said) == 2, "in the summary and beside the field"
     assert {"#f-crawl.steps", "#f-budget.max_money", "#f-limits.k"} <= {*PageShape(done.text).links}
     assert not (place / "moon.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("typed", "key", "said"),
+    [
+        ({"topic.keywords": ""}, "topic.keywords", "The topic has no keywords"),
+        ({"topic.keywords": "*"}, "topic.keywords", "remove it, or write a word"),
+        ({"topic.keywords": "moon OR sun"}, "topic.keywords", "list them: moon, sun, each on its own line"),
+        ({"topic.keywords": '"dark sky"'}, "topic.keywords", "Write dark sky; a phrase needs no quotes"),
+        ({"topic.patterns": "("}, "topic.patterns", "is not valid: missing )"),
+        ({"seeds.usernames": "ann b"}, "seeds.usernames", "'ann b' is not a username of X"),
+        ({"seeds.search": "false"}, "seeds.usernames", "set “Begin with a search” to yes"),
+        ({"seeds.file": "none.txt"}, "seeds.file", "cannot be read"),
+        ({"budget.max_money": "7,5"}, "budget.max_money", "Write a number, such as 20 or 0.5"),
+    ],
+)
+def test_errors_stand_beside_their_field_in_words_of_the_form(client, file, typed, key, said):
+    form = read_fields(send(client, "/new", open_new(client, **typed)))
+    assert form.invalid == [key]
+    assert form.text.count(said) == 2, "in the summary and beside the field"
+    assert not re.search(r" = \[|\[(topic|seeds)\]", form.text)
 
 
 def test_edits_keep_comments_and_change_what_was_changed(client, file):
@@ -244,7 +265,7 @@ def test_a_quote_is_that_of_a_file_with_the_same_values_and_asks_nobody(client, 
 
 def test_a_quote_of_wrong_values_says_which(client, file):
     part = send(client, "/new", open_new(client, **{"crawl.steps": "0"}), "quote", headers=PART)
-    assert "[crawl] steps: write a number, 1 or more." in PageShape(part.text).text
+    assert "Accounts to read: Write a number, 1 or more." in PageShape(part.text).text
 
 
 def test_pasted_posts_are_matched_and_marked_and_are_only_text(client, file):
@@ -320,10 +341,12 @@ def test_a_campaign_that_has_begun_keeps_what_is_fixed_and_says_what_a_change_do
         assert done.headers["location"].endswith("saved=saved")
         values = read_fields(client.get(path)).values
         new = values | {"topic.keywords": values["topic.keywords"] + "\nmirror"}
-        assert "A new epoch begins" in send(client, path, new, "quote", headers=PART).text
+        assert "(a new epoch), because of topic.keywords" in send(client, path, new, "quote", headers=PART).text
         done = send(client, path, new)
         assert done.headers["location"].endswith("saved=epoch")
-        assert "--change" in client.get(done.headers["location"]).text
+        saved = client.get(done.headers["location"]).text
+        assert "This takes effect at the next start. Then a new epoch begins" in saved
+        assert ">Start it</button>" in saved
 
 
 def test_stored_posts_that_match_are_shown_with_their_matches_marked(begun):

@@ -14,6 +14,7 @@ from web_pages import log_in, serving
 
 import socialcrawl as sc
 from socialcrawl.crawls.sample.labels import read_text_labels
+from socialcrawl.crawls.text_models.model_file import read_model
 
 FILE = """name = "example"
 database = "example.db"
@@ -128,10 +129,14 @@ def test_a_model_is_trained_shown_and_used_and_comments_stay(client, own):
     assert "each of 5 parts was judged by a model learned from the others" in shown
     assert "about which <code>mine-model2.json</code> is least sure" in shown
     assert "drawn at random" in client.get(page, params={"drawn": "true"}).text
-    digest = re.search(r'name="digest" value="(\w+)"', shown)[1]
+    asked = client.get(f"{page}/use", params={"model": "mine-model.json"}).text
+    assert (own / "mine.toml").read_text("utf-8") == FILE, "nothing is changed before somebody has agreed"
+    digest = re.search(r'name="digest" value="(\w+)"', asked)[1]
     used = client.post(f"{page}/use", data={**fields, "model": "mine-model.json", "digest": digest})
-    assert used.status_code == 200
-    assert "begins a new epoch" in used.text
+    assert (used.status_code, used.headers["location"]) == (303, f"{page}?used=true")
+    said = client.get(used.headers["location"]).text
+    assert "This takes effect at the next start. Then a new epoch begins" in said
+    assert re.search(rf'action="/campaigns/{client.key}/start">.*?>Start it</button>', said)
     assert (own / "mine.toml").read_text("utf-8") == FILE.replace(
         "# a guess\n", '# a guess\nmodel = "mine-model.json"\n'
     )
@@ -142,8 +147,44 @@ def test_a_model_is_trained_shown_and_used_and_comments_stay(client, own):
     again = client.post(f"{page}/use", data={**fields, "model": "mine-model2.json", "digest": digest})
     assert (again.status_code, "was changed since you have seen it" in again.text) == (409, True)
     assert "mine-model2" not in (own / "mine.toml").read_text("utf-8")
-    gone = client.post(f"{page}/use", data={**fields, "model": "../mine-model.json"})
-    assert (gone.status_code, "There is no model" in gone.text) == (409, True)
+    for gone in (
+        client.post(f"{page}/use", data={**fields, "model": "../mine-model.json"}),
+        client.get(f"{page}/use", params={"model": "../mine-model.json"}),
+    ):
+        assert (gone.status_code, "There is no model" in gone.text) == (409, True)
+
+
+def test_before_a_model_is_used_the_page_says_what_changes_sides_in_the_file_and_what_it_costs(client, own):
+    write_labels(own / "mine-labels.csv", 9)
+    sc.train_model(own / "mine-labels.csv")
+    judge = read_model(own / "mine-model.json").hits
+    with closing(sqlite3.connect(own / "example.db")) as plain:
+        rows = plain.execute("select author, text, id in (select post from hit) from post").fetchall()
+    sides = [(author, bool(now), judge(text) > 0) for author, text, now in rows]
+    posts = [(now, then) for _, now, then in sides]
+    people = {
+        author: [any(one[side] for one in sides if one[0] == author) for side in (1, 2)] for author, _, _ in sides
+    }
+    accounts = [tuple(pair) for pair in people.values()]
+    asked = f"/api/v1/campaigns/{client.key}/models/preview"
+    found = client.get(asked, params={"model": "mine-model.json"}).json()
+    wanted = [
+        len(posts), len(posts), *(sum(now for now, _ in known) if side is None else known.count(side)
+        for known in (posts, accounts) for side in (None, (False, True), (True, False))),
+    ]  # fmt: skip
+    assert [*found["preview"].values()][:8] == wanted
+    assert posts.count((True, False)) > 0
+    assert found["settings"] == [{"key": "topic.model", "before": None, "after": "mine-model.json"}]
+    without = client.get(asked, params={"model": "mine-model.json", "keep_keywords": False})
+    assert (without.status_code, "usernames under [seeds]" in without.json()["detail"]) == (409, True)
+    page = client.get(f"/campaigns/{client.key}/label/use", params={"model": "mine-model.json"}).text
+    cells = " ".join(re.sub(r"<[^>]+>", " ", page).split())
+    now, on, off = wanted[2:5]
+    assert f"Posts {now:,} {on:,} {off:,} {now + on - off:,}" in cells
+    assert "mine-model.json" in cells
+    assert "The change itself costs nothing" in cells
+    assert "Then a new epoch begins" in cells
+    assert (own / "mine.toml").read_text("utf-8") == FILE
 
 
 def test_the_api_labels_trains_and_changes_the_model_as_it_describes_itself(client, own):
@@ -170,14 +211,17 @@ def test_the_api_labels_trains_and_changes_the_model_as_it_describes_itself(clie
     assert ask("GET", "label-queue")["posts"][0] == queue["posts"][0], "it comes next again"
     ask("PUT", "labels", json={"post": queue["posts"][0]["id"], "on_topic": True})
     model = ask("POST", "models", json={"learner": "logistic"})
+    plan = ask("GET", "models/preview", params={"model": model["name"]})
+    assert plan["preview"]["examined"] > 12
     assert model["right"] + model["lost"] == model["on_topic"] == done["counts"]["on_topic"]
     assert ask("GET", "label-queue")["model"] == model["name"] == "mine-model.json"
-    changed = ask("POST", "model", json={"model": model["name"]})
-    assert "begins a new epoch" in changed["effect"]
+    changed = ask("POST", "model", json={"model": model["name"], "digest": plan["digest"]})
+    assert "a new epoch begins" in changed["effect"]
     assert ask("GET", "models")["models"][0]["used"]
     for method, name, code, body in (
         ("PUT", "labels", 409, {"post": "nobody", "on_topic": True}), ("PUT", "labels", 422, {"post": ""}),
-        ("POST", "models", 422, {"learner": "oracle"}), ("POST", "model", 409, {"model": "none.json"}),
+        ("POST", "models", 422, {"learner": "oracle"}), ("POST", "model", 409, {"model": "none.json", "digest": "0"}),
+        ("POST", "model", 422, {"model": model["name"]}),
         ("POST", "model", 409, {"model": model["name"], "digest": "0"}),
     ):  # fmt: skip
         ask(method, name, code, json=body)

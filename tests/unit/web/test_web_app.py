@@ -201,8 +201,28 @@ def test_a_session_without_its_csrf_token_changes_nothing_and_with_it_pauses_and
         assert '<span class="badge halt">paused</span>' in client.get(f"/campaigns/{key}").text
         done = client.post(f"/api/v1/campaigns/{key}/resume", headers={"x-csrf-token": csrf}).json()
         assert (done["changed"], done["campaign"]["state"]) == (True, "done")
+        stolen = dict(client.cookies)
         assert client.post("/logout", data={"csrf": csrf}).status_code == 303
         assert client.post(f"/campaigns/{key}/pause", data={"csrf": csrf}).status_code == 401
+        client.cookies.update(stolen)
+        assert client.post(f"/campaigns/{key}/pause", data={"csrf": csrf}).status_code == 401, "it has ended here too"
+
+
+def test_whoever_logs_in_from_a_page_comes_back_to_it_and_to_no_other_site(client, key):
+    for path in (f"/campaigns/{key}/search?query=a+b&topic=all", f"/campaigns/{key}", "/"):
+        link = next(one for one in PageShape(client.get(path).text).links if one.startswith("/login"))
+        form = client.get(link).text
+        hidden = html.unescape(re.search(r'name="next" value="([^"]*)"', form)[1])
+        wrong = client.post("/login", data={"token": "0" * 64, "next": hidden})
+        assert (wrong.status_code, f'value="{html.escape(hidden)}"' in wrong.text) == (401, True), "it is not lost"
+        done = client.post("/login", data={"token": TOKEN, "next": hidden})
+        assert (done.status_code, done.headers["location"]) == (303, path)
+        client.cookies.clear()
+    for other in ("//evil.example", "https://evil.example/x"):
+        done = client.post("/login", data={"token": TOKEN, "next": other})
+        assert (done.status_code, done.headers["location"]) == (303, "/")
+        assert 'name="next" value="/"' in client.get("/login", params={"next": other}).text
+        client.cookies.clear()
 
 
 def test_the_api_takes_the_bearer_token_and_tells_whether_something_changed(own):

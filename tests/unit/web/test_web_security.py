@@ -14,9 +14,11 @@ from socialcrawl.web.security import (
     LASTING,
     LONGEST_WAIT,
     Access,
+    EndedSessions,
     LoginBackoff,
     LoginSessions,
     PageVisitor,
+    choose_next,
     is_same_origin,
     may_change,
     read_token,
@@ -30,7 +32,7 @@ def clock():
 
 @pytest.fixture
 def sessions(clock):
-    return LoginSessions(TOKEN, clock)
+    return LoginSessions(TOKEN, clock, EndedSessions())
 
 
 def test_the_token_has_32_random_bytes_stays_the_same_and_only_its_owner_can_read_it(tmp_path):
@@ -60,16 +62,48 @@ def test_a_session_is_known_until_it_is_too_old_and_each_has_its_own_csrf_token(
     assert not sessions.recognize(one).known
 
 
+def test_a_session_that_was_ended_is_none_for_all_servers_also_after_a_restart_and_others_stay(tmp_path, clock):
+    path = tmp_path / "ended"
+    here, beside = (LoginSessions(TOKEN, clock, EndedSessions(path)) for _ in range(2))
+    mine, other = here.begin(), here.begin()
+    assert beside.recognize(mine).known
+    here.end(mine)
+    here.end("forged.1800000000.0")
+    for sessions in (here, beside, LoginSessions(TOKEN, clock, EndedSessions(path))):
+        assert [sessions.recognize(one).known for one in (mine, other)] == [False, True]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert path.read_text("ascii").split() == [mine.rpartition(".")[0]]
+    clock.at += LASTING
+    later = here.begin()
+    here.end(later)
+    assert path.read_text("ascii").split() == [later.rpartition(".")[0]], "what is too old in any case is forgotten"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["https://evil.example/", "//evil.example", "/\\evil.example", "/\t/evil.example", "\\\\evil.example",
+     "javascript:alert(1)", "evil.example", "", " /", "/a\r\nset-cookie: x=1", "/\n/evil.example", "/é",
+     "/" + "a" * 9_000],
+)  # fmt: skip
+def test_after_logging_in_nobody_is_led_to_another_site(path):
+    assert choose_next(path) == "/"
+
+
+def test_after_logging_in_people_are_where_they_were():
+    for path in ("/", "/campaigns/sky-1/edit", "/campaigns/sky-1/search?query=a%20b&topic=all", "/a//b"):
+        assert choose_next(path) == path
+
+
 @given(st.text(max_size=200))
 def test_no_other_text_is_a_session_or_the_token(text):
-    sessions = LoginSessions(TOKEN, HeldClock())
+    sessions = LoginSessions(TOKEN, HeldClock(), EndedSessions())
     assert sessions.recognize(text) == PageVisitor()
     assert not sessions.is_token(text)
 
 
 def test_a_session_of_another_token_or_with_a_letter_changed_is_none(sessions, clock):
     made = sessions.begin()
-    assert not LoginSessions("f" * 64, clock).recognize(made).known
+    assert not LoginSessions("f" * 64, clock, EndedSessions()).recognize(made).known
     for place in range(len(made)):
         other = "0" if made[place] != "0" else "1"
         assert not sessions.recognize(made[:place] + other + made[place + 1 :]).known
