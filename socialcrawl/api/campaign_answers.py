@@ -21,12 +21,15 @@ from socialcrawl.api.dataset_reports import describe_terms, make_explanation, ma
 from socialcrawl.api.frontier import CampaignFrontier
 from socialcrawl.api.label_file import LABELS, LabelFile, choose_unlabelled
 from socialcrawl.api.match_preview import ModelPreview, preview_model
+from socialcrawl.api.post_search import describe_posts
 from socialcrawl.api.text_report import CampaignPage, TextReport
 from socialcrawl.crawls.kept_crawls import KeptCrawls
 from socialcrawl.crawls.text_models.model_file import read_model
 from socialcrawl.exporters.export import ExportOptions
 from socialcrawl.storage.queries.read_session import ReadSession
 from socialcrawl.storage.queries.summary import find_campaign
+
+SHOWN = ("author", "author_id", "created_at", "page")  # of a post to label, beside its text
 
 if TYPE_CHECKING:
     from socialcrawl.api.campaign_file import CampaignFile
@@ -197,8 +200,9 @@ class CampaignAnswers:
         seed: int = 1,
         campaign: str | None = None,
     ) -> list[dict[str, Any]]:
-        """Return stored posts of a campaign whose labels teach a model most, as dicts of id, text and matches.
+        """Return stored posts of a campaign whose labels teach a model most.
 
+        They are dicts of id, text, matches, author, author_id, created_at and page, as `posts` has them.
         None has a label, nor the words of one that has.
 
         Args:
@@ -222,7 +226,8 @@ class CampaignAnswers:
         with self._session.open_reader() as connection:
             number, _ = find_campaign(connection, campaign)
             found = choose_unlabelled(connection, number, labels, (count, seed, most), learned)
-        return [asdict(one) for one in found]
+        rows = describe_posts(self._session, number, [one.id for one in found])
+        return [asdict(one) | {name: rows.get(one.id, {}).get(name) for name in SHOWN} for one in found]
 
     @check_arguments(
         file=EDITED, limit=make_whole_rule(0), most=make_whole_rule(1), seed=make_whole_rule(0), campaign=TEXT,

@@ -15,7 +15,14 @@ from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.post_search.index import SECOND, update_index
-from socialcrawl.storage.post_search.reading import PostFilter, find_posts, match_authors, parse_cursor, read_rows
+from socialcrawl.storage.post_search.reading import (
+    PostFilter,
+    PostKey,
+    find_posts,
+    match_authors,
+    parse_cursor,
+    read_rows,
+)
 from socialcrawl.storage.queries.read_session import ReadSession
 from socialcrawl.text.post_query import PostQuery
 from socialcrawl.text.wording import parse_instant, parse_seconds
@@ -80,6 +87,24 @@ def search_posts(
                 yield read_rows(connection, POST_ROWS, {"number": campaign}, page)
 
     return make_table(session, "search", POSTS, {}, finish_post, read)
+
+
+def describe_posts(session: ReadSession, campaign: int, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return rows of the table posts by their ids, of those posts that are stored.
+
+    Args:
+        session: the database.
+        campaign: the number of the one whose topic counts.
+        ids: of the posts.
+    """
+
+    def read(size: int) -> Iterator[Sequence[Sequence[Any]]]:
+        with session.open_reader() as connection:
+            for begin in range(0, len(ids), size):
+                keys = [PostKey(0, one) for one in ids[begin : begin + size]]
+                yield read_rows(connection, POST_ROWS, {"number": campaign}, keys)
+
+    return {row["id"]: row for row in make_table(session, "posts", POSTS, {}, finish_post, read)}
 
 
 def list_posts(

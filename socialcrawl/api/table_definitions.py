@@ -155,6 +155,7 @@ QUERIES = TableDefinition(
         "name": ("text", "a short name"),
         "question": ("text", "the question"),
         "sql": ("text", "the query that answers it, on SQLite and PostgreSQL alike"),
+        "note": ("text", "how to read the answer"),
     },
     "",
 )
@@ -163,7 +164,7 @@ QUERIES = TableDefinition(
 def read_queries(size: int) -> Iterator[Sequence[Sequence[Any]]]:
     """Yield the documented questions, at most `size` at a time, as QUERIES has them."""
     for begin in range(0, len(QUESTIONS), size):
-        yield [[one.name, one.words, one.sql] for one in QUESTIONS[begin : begin + size]]
+        yield [[one.name, one.words, one.sql, one.note] for one in QUESTIONS[begin : begin + size]]
 
 
 def make_table(  # noqa: PLR0917 (a table has so many parts)

@@ -87,6 +87,7 @@ class QueryItem(BaseModel):
     name: str
     question: str
     sql: str
+    note: str = Field(description="how to read the answer")
 
 
 class QueryItems(BaseModel):

@@ -56,7 +56,7 @@ def get_queue(
         counts=LabelCounts(**queue.labels.counts),
         least=queue.labels.LEAST,
         model=None if queue.model is None else queue.model.name,
-        posts=[WaitingPost(id=post["id"], text=post["text"]) for post in queue.posts[:limit]],
+        posts=[WaitingPost.model_validate(post) for post in queue.posts[:limit]],
     )
 
 

@@ -1,5 +1,6 @@
 """What the HTTP API takes and returns of labels and models, as OpenAPI describes it."""
 
+from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -22,6 +23,9 @@ class WaitingPost(BaseModel):
 
     id: str
     text: str
+    author: str | None = Field(None, description="username as last shown, or the platform's id")
+    created_at: datetime | None = Field(None, description="when it was posted")
+    page: str | None = Field(None, description="address where the platform shows it")
 
 
 class LabelQueueItem(BaseModel):

@@ -124,7 +124,8 @@ class LabelQueues:
         with self._lock:
             for (key, _), posts in self._kept.items():
                 if key == status.key:
-                    posts[:] = [post, *(one for one in posts if one["id"] != post_id)]
+                    known = next((one for one in posts if one["id"] == post_id), post)
+                    posts[:] = [known, *(one for one in posts if one["id"] != post_id)]
         return labels
 
     def train(self, status: sc.CampaignStatus, learner: str, without: Sequence[str]) -> sc.TextReport:

@@ -72,19 +72,21 @@ def test_the_answers_are_those_of_the_tables(answered):
     assert [row[3] for row in rows["loudest_posts"]] == sorted((h["occurrences"] for h in tables["hit"]), reverse=True)[
         :20
     ]
-    assert sum(row[4] for row in rows["topic_by_day"]) == sum(hit["occurrences"] for hit in tables["hit"])
+    counted = sum(row[2] + row[5] for row in rows["topic_by_day"])
+    assert counted == len(tables["hit"]), "of accounts read, and only searched"
     pairs = [linked(link, acts, value) for link in tables["link"] if acts[link["campaign"], link["n"]]["act"] in LINKED]
-    counted = Counter((campaign, target) for campaign, source, target in pairs if source != target)
+    counted = Counter((campaign, target) for campaign, source, target in set(pairs) if source != target)
     assert rows["most_mentioned"][0][2] == max(counted.values())
     both = {(c, a, b) for c, a, b in pairs if a < b and (c, b, a) in pairs}
     assert {campaign for campaign, *_ in both} >= {1, 72}
     assert 0 < len(rows["mutual_mentions"]) == min(20, len(both))
     steps = [pick for pick in tables["pick"] if pick["act"] == "expand" and pick["campaign"] == 1]
-    assert [row[2] for row in of_tiny["yield_by_steps"]] == [len(steps)]
+    assert [row[1] for row in of_tiny["yield_by_steps"]] == [0, len(steps)]
     found = [(pick["score"], value[1, pick["n"]]["value"]) for pick in steps if value[1, pick["n"]]["missing"] is None]
-    scores, values = zip(*found, strict=True)
-    told = (len(found), sum(scores) / len(found), sum(values) / len(found), sum(v > 0 for v in values) / len(found))
-    assert of_tiny["estimate_and_truth"][0][1:] == pytest.approx(told)
+    quarters = of_tiny["estimate_and_truth"]
+    assert sum(row[2] for row in quarters) == len(found)
+    for column, total in ((5, sum(score for score, _ in found)), (3, sum(worth for _, worth in found))):
+        assert sum(row[2] * row[column] for row in quarters) == pytest.approx(total)
 
 
 def linked(link, acts, value):

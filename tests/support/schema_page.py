@@ -102,7 +102,7 @@ def _render_questions() -> Iterator[str]:
         "Each query runs unchanged on SQLite and PostgreSQL. `socialcrawl explore` shows them as pages.",
     )
     for question in QUESTIONS:
-        yield from ("", f"### {question.words}", "", "```sql", question.sql, "```")
+        yield from ("", f"### {question.words}", "", "```sql", question.sql, "```", "", question.note)
     yield ""
 
 

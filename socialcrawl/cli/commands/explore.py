@@ -96,7 +96,7 @@ def make_metadata(name: str) -> dict[str, Any]:
     }
     tables |= {view.name: {"description": view.comment, "columns": dict(view.columns)} for view in VIEWS}
     tables |= {name: {"hidden": True} for name in ("alembic_version", *TABLES)}
-    asked = {q.name: {"title": q.words, "sql": q.sql} for q in QUESTIONS}
+    asked = {q.name: {"title": q.words, "sql": q.sql, "description": q.note} for q in QUESTIONS}
     shown = {
         f"view_{view.name}": {
             "title": f"{view.name}: {view.comment}",

@@ -187,7 +187,7 @@ def test_each_documented_question_is_answered_as_python_answers_it(page, api, fo
             shown = page("sql", question=one["name"])
             assert (shown.status_code, one["question"] in shown.text) == (200, True)
     days = page("sql", question="topic_by_day").text
-    assert 'data-query-chart="line" data-axis="date" data-x="1" data-y="2,3,4"' in days
+    assert 'data-query-chart="line" data-axis="date" data-x="1" data-y="2,3,4,5"' in days
 
 
 REFUSED = """attach 'else.db' as other
