@@ -26,13 +26,14 @@ BUSY = Lock()  # one command at a time is forked; those of other threads begin a
 def socialcrawl(*words, folder=None, within=None, token="a-token", given=None, **variables):
     """The finished child process of one command, with a text on stdin if one is given; it never shows a traceback.
 
-    It is forked from a process that has imported the command line, but where Python itself reads `variables`, or where
-    it has to end `within` so many seconds.
+    It is forked from a process that has imported the command line, but where Python itself reads `variables` as it
+    starts, or where it has to end `within` so many seconds.
     """
     more = {"X_BEARER_TOKEN": token} if token is not None else {}
     words = [*map(str, words)]
-    forked = within is None and not any(name.startswith("PYTHON") for name in variables)
-    folder, variables = folder or tempfile.gettempdir(), {**ENVIRONMENT, **more, **variables}
+    forked = within is None and not any(name.startswith("PYTHON") for name in variables.keys() - {"PYTHONPATH"})
+    folder = folder or tempfile.gettempdir()
+    variables = {name: str(value) for name, value in {**ENVIRONMENT, **more, **variables}.items()}
     if forked and BUSY.acquire(blocking=False):
         try:
             child = run_forked(words, folder, variables, given)

@@ -26,7 +26,8 @@ def work(words, folder, variables, streams):
     os.environ.clear()
     os.environ.update(variables)
     ours = {str(TESTS.parent), *(path for path in sys.path if Path(path).is_relative_to(TESTS))}
-    sys.path[:] = [str(folder), *(path for path in sys.path if path not in ours)]
+    added = filter(None, variables.get("PYTHONPATH", "").split(os.pathsep))
+    sys.path[:] = [folder, *added, *(path for path in sys.path if path not in ours)]
     sys.argv[1:] = words
     code = 0
     try:
