@@ -1,19 +1,23 @@
-"""Commands in children of a process that has imported the command line: as `python -m socialcrawl`, for less.
+"""Commands in children of a process that has imported all of the package: as `python -m socialcrawl`, for less.
 
 `killed_campaigns.nursery` forks one for each command. Its folder, variables, files and exit code are its own.
 """
 
 import atexit
+import importlib
 import os
+import pkgutil
 import runpy
 import sys
 import threading
 from pathlib import Path
 
-import socialcrawl.cli.main
+import socialcrawl
 
 TESTS = Path(__file__).parents[1]
-assert socialcrawl.cli.main
+OURS = (one.name for one in pkgutil.walk_packages(socialcrawl.__path__, "socialcrawl.") if one.name[-8:] != "__main__")
+for name in (*OURS, "matplotlib.figure", "pyarrow.parquet"):
+    importlib.import_module(name)
 
 
 def work(words, folder, variables, streams):
