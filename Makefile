@@ -12,6 +12,8 @@ RUNS :=
 SIZE :=
 GRAPHS :=
 OUT :=
+# Compiled modules are kept, whatever the environment says: else each worker and each child process compiles all anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-rest test-all slow lint types format advisories chaos bench coverage reproduce notebooks docs pictures reference release lock clean help
 

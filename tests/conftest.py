@@ -10,6 +10,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from example_counts import many
+from hypothesis import settings
+
+settings.register_profile("a share", max_examples=many(settings.default.max_examples))
+settings.load_profile("a share")
 
 # When this is imported no test is: `commands` copies the environment for child processes. Every worker has its own.
 STATE = tempfile.mkdtemp(prefix="socialcrawl-tests-state-")

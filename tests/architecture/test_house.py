@@ -117,6 +117,18 @@ def name_of(path):
     return str(path.relative_to(PACKAGE).with_suffix("")).replace("/", ".").removesuffix(".__init__")
 
 
+@cache
+def nodes_of(path):
+    """The nodes of a source, its module first. They are kept for all tests of this file, and not for longer."""
+    return tuple(ast.walk(ast.parse(path.read_text("utf-8"))))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forget_nodes():
+    yield
+    nodes_of.cache_clear()
+
+
 def floor_of(module):
     parts = module.split(".")
     for length in range(len(parts), 0, -1):
@@ -129,11 +141,16 @@ def floor_of(module):
 @cache
 def imports_of(path):
     """(module imported inside the package or library, line), type-only imports included."""
-    return list(_imports_of(path, {name_of(file) for file in FILES}))
+    return list(_imports_of(path, names_of_modules()))
+
+
+@cache
+def names_of_modules():
+    return {name_of(file) for file in FILES}
 
 
 def _imports_of(path, known):
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -151,7 +168,7 @@ def ours(path):
 
 
 def functions(path):
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node, node.end_lineno - node.lineno + 1
 
@@ -180,11 +197,10 @@ def test_each_floor_names_modules_that_are_there():
     assert not find_empty_names(name for names in FLOORS for name in names)
 
 
-@pytest.mark.parametrize("path", FILES, ids=relative)
-def test_imports_run_downward_only(path):
-    mine = floor_of(name_of(path) if path != PACKAGE / "__init__.py" else "__init__")
-    upward = [module for module in ours(path) if floor_of(module) < mine]
-    assert not upward, f"{relative(path)} reaches up to {upward}"
+def test_imports_run_downward_only():
+    floors = {path: floor_of(name_of(path) if path != PACKAGE / "__init__.py" else "__init__") for path in FILES}
+    upward = {relative(path): [module for module in ours(path) if floor_of(module) < floors[path]] for path in FILES}
+    assert not {path: modules for path, modules in upward.items() if modules}
 
 
 def test_no_modules_import_each_other_in_a_circle():
@@ -240,7 +256,7 @@ def test_the_pure_part_neither_looks_at_the_clock_nor_sleeps_nor_draws_from_a_gl
     for path in FILES:
         if relative(path).startswith(DOORS):
             continue
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in nodes_of(path):
             if isinstance(node, ast.Attribute):
                 dotted = ast.unparse(node)
                 if dotted in CLOCKS or re.match(r"(np\.random|random)\.(seed|rand|random|choice|shuffle)$", dotted):
@@ -257,14 +273,8 @@ def test_files_and_functions_keep_their_measures():
 
 
 def test_each_test_that_is_left_to_make_test_all_is_there():
-    here = ROOT / "tests"
-    listed = (here / "slow.txt").read_text("utf-8").split()
-    known = {
-        f"{path.name}::{node.name}"
-        for path in here.rglob("test_*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.FunctionDef)
-    }
+    listed = (ROOT / "tests/slow.txt").read_text("utf-8").split()
+    known, _ = read_tests()
     assert listed == sorted(listed)
     assert not set(listed) - known
 
@@ -296,19 +306,20 @@ AFFIXES = {"startswith", "endswith", "removeprefix", "removesuffix"}
 LOOKUPS = {"get", "pop", "setdefault"}
 
 
+@cache
 def homes_of_classes(folders):
     """The folders in which each class of one's own is defined, by its name."""
     homes = {}
     for path in FILES:
         home = next((folder for folder in folders if relative(path).startswith(folder)), None)
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))) if home else ():
+        for node in nodes_of(path) if home else ():
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, set()).add(home)
     return homes
 
 
-KIND_CLASSES = homes_of_classes([f"crawls/{kind}/" for kind in KINDS])
-PLATFORM_CLASSES = homes_of_classes([f"{root}/{name}/" for root in ("platforms", "mock") for name in PLATFORMS])
+KIND_HOMES = tuple(f"crawls/{kind}/" for kind in KINDS)
+PLATFORM_HOMES = tuple(f"{root}/{name}/" for root in ("platforms", "mock") for name in PLATFORMS)
 
 
 def names_in(node):
@@ -364,18 +375,20 @@ def asks_which(node, names, classes):
     return called in AFFIXES and bool(names & names_in(node.args[0]))
 
 
-def asks_which_kind(node, classes=frozenset(KIND_CLASSES)):
+def asks_which_kind(node, classes=None):
     """Whether a node tells kinds of campaigns apart, is a list of several, or reads the section of one."""
     if is_list_of(node, KINDS):
         return True
     if isinstance(node, ast.Attribute) and node.attr in KINDS:
         return ast.unparse(node.value).rpartition(".")[2].endswith("settings")
-    return asks_which(node, KINDS, classes)
+    return asks_which(node, KINDS, classes or homes_of_classes(KIND_HOMES).keys())
 
 
-def asks_which_platform(node, classes=frozenset(PLATFORM_CLASSES)):
+def asks_which_platform(node, classes=None):
     """Whether a node tells platforms apart, or is a list of several."""
-    return is_list_of(node, PLATFORMS) or asks_which(node, PLATFORMS, classes)
+    return is_list_of(node, PLATFORMS) or asks_which(
+        node, PLATFORMS, classes or homes_of_classes(PLATFORM_HOMES).keys()
+    )
 
 
 @pytest.mark.parametrize(
@@ -440,7 +453,7 @@ def find_askers(asks, classes, homes):
     for path in FILES:
         own = {home for home in homes if relative(path).startswith(home)}
         others = frozenset(name for name, folders in classes.items() if not folders & own)
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in nodes_of(path):
             if not own and asks(node, others):
                 found.setdefault(relative(path), []).append(f"{node.lineno} {ast.unparse(node)[:80]}")
     return found
@@ -487,14 +500,13 @@ def test_what_is_a_kinds_or_a_platforms_own_is_imported_where_it_is_listed_or_sh
 
 
 def test_no_module_but_the_kinds_themselves_asks_which_kind_a_campaign_is_of():
-    found = find_askers(asks_which_kind, KIND_CLASSES, [f"crawls/{kind}/" for kind in KINDS])
+    found = find_askers(asks_which_kind, homes_of_classes(KIND_HOMES), KIND_HOMES)
     assert not {file: lines for file, lines in found.items() if file not in KNOW_KINDS}
     assert not KNOW_KINDS.keys() - found.keys()
 
 
 def test_no_module_but_the_platforms_themselves_asks_for_the_name_of_a_platform():
-    homes = [f"{root}/{name}/" for root in ("platforms", "mock") for name in PLATFORMS]
-    found = find_askers(asks_which_platform, PLATFORM_CLASSES, homes)
+    found = find_askers(asks_which_platform, homes_of_classes(PLATFORM_HOMES), PLATFORM_HOMES)
     assert not {file: lines for file, lines in found.items() if file not in KNOW_PLATFORMS}
     assert not KNOW_PLATFORMS.keys() - found.keys()
 
@@ -516,7 +528,7 @@ def test_no_module_but_the_platforms_themselves_knows_an_address_of_one():
 def test_every_public_name_has_a_docstring():
     bare = []
     for path in FILES:
-        tree = ast.parse(path.read_text("utf-8"))
+        tree = nodes_of(path)[0]
         if not ast.get_docstring(tree):
             bare.append(relative(path))
         places = [("", tree)] + [(f"{n.name}.", n) for n in tree.body if isinstance(n, ast.ClassDef)]
@@ -531,17 +543,15 @@ def test_every_public_name_has_a_docstring():
 
 def test_no_file_or_class_has_a_name_that_says_nothing():
     names = [part for path in FILES for part in relative(path).replace(".py", "").split("/")]
-    names += [
-        n.name for path in FILES for n in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(n, ast.ClassDef)
-    ]
+    names += [n.name for path in FILES for n in nodes_of(path) if isinstance(n, ast.ClassDef)]
     assert not [name for name in names if FORBIDDEN.search(name)]
 
 
 def find_repeated_classes(sources):
-    """The names of classes that several files define, private ones too, from {file: its source}."""
+    """The names of classes that several files define, private ones too, from {file: its nodes}."""
     homes = {}
-    for file, source in sources.items():
-        for node in ast.walk(ast.parse(source)):
+    for file, nodes in sources.items():
+        for node in nodes:
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, []).append(file)
     return {name: files for name, files in homes.items() if len(files) > 1}
@@ -549,11 +559,12 @@ def find_repeated_classes(sources):
 
 def test_a_class_name_that_is_defined_twice_is_found():
     sources = {"a.py": "class Rows: ...", "b.py": "class _Rows: ...", "c.py": "def f():\n class _Rows: ..."}
-    assert find_repeated_classes(sources) == {"_Rows": ["b.py", "c.py"]}
+    nodes = {file: ast.walk(ast.parse(source)) for file, source in sources.items()}
+    assert find_repeated_classes(nodes) == {"_Rows": ["b.py", "c.py"]}
 
 
 def test_no_class_name_is_defined_twice():
-    assert not find_repeated_classes({relative(path): path.read_text("utf-8") for path in FILES})
+    assert not find_repeated_classes({relative(path): nodes_of(path) for path in FILES})
 
 
 SAME_IDEA = {
@@ -609,9 +620,9 @@ NO_CODE = {
 """Dotted names in docstrings that are no code, and what they are."""
 
 
-def list_references(source):
-    """Yield (line, dotted name) for each `module.name` in the docstrings of a source."""
-    for node in ast.walk(ast.parse(source)):
+def list_references(nodes):
+    """Yield (line, dotted name) for each `module.name` in the docstrings among the nodes of a source."""
+    for node in nodes:
         for one in node.body if isinstance(getattr(node, "body", None), list) else ():
             if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant) and isinstance(one.value.value, str):
                 text = one.value.value
@@ -638,9 +649,8 @@ def list_definitions():
     """{module: its names} and {class: its members, those of its parents too} of the package."""
     modules, members, parents = {}, {}, {}
     for path in FILES:
-        tree = ast.parse(path.read_text("utf-8"))
-        modules[name_of(path)] = list_members(tree.body)
-        for node in (one for one in ast.walk(tree) if isinstance(one, ast.ClassDef)):
+        modules[name_of(path)] = list_members(nodes_of(path)[0].body)
+        for node in (one for one in nodes_of(path) if isinstance(one, ast.ClassDef)):
             own = {
                 one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
             }
@@ -690,14 +700,14 @@ def f():
     `platforms.platform.Platform`, `Platform.wore(...)`, `draws.NAMES` nor `statistics.sum_up` is.
     '''
 """
-    absent = [(line, name) for line, name in list_references(source) if not is_defined(name)]
+    absent = [(line, name) for line, name in list_references(ast.walk(ast.parse(source))) if not is_defined(name)]
     assert absent == [
         (6, "platforms.platform.Platform"), (6, "Platform.wore"), (6, "draws.NAMES"), (6, "statistics.sum_up"),
     ]  # fmt: skip
 
 
 def test_dotted_names_in_docstrings_lead_somewhere():
-    named = [(path, *found) for path in FILES for found in list_references(path.read_text("utf-8"))]
+    named = [(path, *found) for path in FILES for found in list_references(nodes_of(path))]
     absent = [(f"{relative(path)}:{line}", name) for path, line, name in named if not is_defined(name)]
     assert not [(place, name) for place, name in absent if name not in NO_CODE]
     assert not NO_CODE.keys() - {name for _, name in absent}
@@ -734,7 +744,7 @@ def watch(event, args):
     if event in ("socket.connect", "socket.bind", "subprocess.Popen", "os.system"):
         raise SystemExit(f"importing did {{event}} {{args}}")
     writes = event == "open" and isinstance(args[1], str) and any(c in args[1] for c in "wax+")
-    if writes and ".pyc" not in str(args[0]):
+    if writes:
         raise SystemExit(f"importing opened {{args}}")
 import matplotlib, pyarrow, tweepy  # what libraries do at import (caches, a look for IPv6) is theirs
 sys.addaudithook(watch)
@@ -743,7 +753,7 @@ for name in {modules!r}:
     importlib.import_module(name)
 print("quiet")
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "quiet", done.stdout + done.stderr
 
 
@@ -852,7 +862,7 @@ def test_every_dependency_is_used():
 
 def plural_counts(path):
     """Counts in a module's texts that are followed by a plural, whatever they are; constants are more than one."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in nodes_of(path):
         for count, text in pairwise(node.values) if isinstance(node, ast.JoinedStr) else ():
             is_count = isinstance(count, ast.FormattedValue) and ast.unparse(count.format_spec or count) == "f','"
             if is_count and isinstance(text, ast.Constant) and PLURAL.match(text.value):
@@ -895,6 +905,19 @@ def is_hasty(node):
     return name == "communicate" and below_a_minute([word.value for word in node.keywords if word.arg == "timeout"])
 
 
+@cache
+def read_tests():
+    """The functions of all test files, as file::function, and the lines of tests that depend on the machine."""
+    functions, hasty = set(), []
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef) and path.name.startswith("test_"):
+                functions.add(f"{path.name}::{node.name}")
+            if is_hasty(node):
+                hasty.append(f"{path.name}:{node.lineno} {ast.unparse(node)[:60]}")
+    return functions, hasty
+
+
 @pytest.mark.parametrize(
     "line",
     ["perf_counter()", "time.sleep(draw.uniform(0.0, 0.9))", "assert 0.2 < time.monotonic() - began < 5.0",
@@ -906,10 +929,5 @@ def test_what_depends_on_the_speed_of_the_machine_is_known(line):
 
 def test_no_test_depends_on_the_speed_of_the_machine():
     """Kill at counted events, give clocks, measure in benchmarks, and give what hangs minutes."""
-    hasty = [
-        f"{path.name}:{node.lineno} {ast.unparse(node)[:60]}"
-        for path in sorted((ROOT / "tests").rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if is_hasty(node)
-    ]
+    _, hasty = read_tests()
     assert not hasty

@@ -2,6 +2,7 @@ import re
 import tomllib
 
 import pytest
+from example_counts import many
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from test_settings import FILE
@@ -117,7 +118,7 @@ WORDS = [
         st.sampled_from(WORDS) | st.text(st.characters(exclude_categories=["Cs"]), min_size=1), min_size=1, max_size=4
     )
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=many(50), deadline=None)
 def test_init_writes_a_file_that_says_the_keywords_it_was_given(tmp_path_factory, words):
     assume(not find_questionable(words))
     file = tmp_path_factory.mktemp("init") / "my topic!.toml"

@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from example_counts import many
 from found_posts import BEGIN, change_text, find, index_all, page_of_texts, post_row
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -144,7 +145,7 @@ def test_an_index_holds_after_sqlite_has_numbered_the_rows_anew():
 
 
 @given(st.text(st.characters(exclude_categories=("Cs",)), max_size=30))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=many(60), deadline=None)
 def test_no_query_is_an_error_of_the_database(searched, query):
     try:
         parse_query(query)

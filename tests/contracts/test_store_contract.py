@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from example_counts import many
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stores import AT, a_store, mentioning, one, reopened, rows, save, timeline
@@ -59,7 +60,7 @@ def test_useful_replies_of_an_open_batch_are_kept_until_it_is_finished(store):
 FLOATS = st.floats(0.0, allow_nan=False, allow_infinity=False)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=many(40))
 @given(st.lists(st.tuples(st.lists(FLOATS, min_size=len(COLUMNS) - 1, max_size=len(COLUMNS) - 1), FLOATS, FLOATS,
                           st.lists(FLOATS, max_size=4)), min_size=1, max_size=6), st.integers(1, 3))  # fmt: skip
 def test_history_comes_back_bit_for_bit(database, rows, size):

@@ -187,7 +187,8 @@ def test_what_is_forgotten_is_in_no_table_of_a_capture_that_still_verifies_and_g
     assert rows(database, f"select count(*) from account where platform_id = '{author}'") == [(0,)]
     captured(mock.url, database, budget={"max_posts": 100_000})
     assert rows(database, f"select count(*) from account where platform_id = '{author}'") == [(0,)]
-    gone = sum(name.lower() == by_id(author) for name in posts().authors)
+    forgotten = by_id(author)
+    gone = sum(name.lower() == forgotten for name in posts().authors)
     assert 0 < len(list_matches()) - len(texts_of(database)) <= gone
     child = socialcrawl("verify", database)
     assert (child.returncode, "Everything that can be checked agrees." in child.stdout) == (0, True), child.stdout

@@ -128,7 +128,7 @@ def test_all_ways_end_with_the_same_values_for_the_same_accounts(tmp_path):
     assert values["timeline"].items() <= values["search"].items()
 
 
-@pytest.mark.parametrize("after", [3, 7])
+@pytest.mark.parametrize("after", [7, 13])
 def test_a_process_that_is_killed_as_its_requests_arrive_makes_the_same_picks(after, crawled, tmp_path):
     reaper = Reaper()
     with (

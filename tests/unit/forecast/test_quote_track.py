@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import floor
 
 import pytest
+from example_counts import many
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
@@ -70,7 +71,7 @@ COURSES = st.tuples(
 
 
 @given(COURSES)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 def test_a_share_of_the_steps_goes_back_once_somebody_is_rested_and_brings_only_what_is_new(course):
     seeds = course[1]
     requests, posts, users, _ = played(*course)
@@ -85,7 +86,7 @@ def test_a_share_of_the_steps_goes_back_once_somebody_is_rested_and_brings_only_
 
 
 @given(COURSES, st.integers(0, 3_000_000))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 def test_a_budget_ends_it_at_the_step_at_which_it_would_end_in_the_play(course, more):
     steps, seeds, _, _ = course
     begun = seeds * (PAGE * POST + USER)

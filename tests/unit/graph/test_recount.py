@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 import pytest
+from example_counts import many
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from stores import AT, a_store, profile, rows, save, timeline, users
@@ -229,7 +230,7 @@ def on_examples(test):
 
 
 @given(cases())
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=many(30))
 def test_in_memory_pages_add_up_as_section_2_3_says(case):
     with a_store("memory") as store:
         store.links = Links.of(case.links)

@@ -111,7 +111,7 @@ def test_googles_patch_is_pagerank_where_every_page_has_links(damping):
         assert found == pytest.approx([wanted[v] for v in range(30)], abs=1e-9)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=many(30))
 @given(linked(), st.sampled_from([0.02, 0.2]))
 def test_a_patch_is_an_edge_of_weight_eps_between_any_two_rows(made, eps):
     walk = normalize_rows(matrix_of(made))
@@ -119,7 +119,7 @@ def test_a_patch_is_an_edge_of_weight_eps_between_any_two_rows(made, eps):
     assert find_fixpoint(walk, eps=eps) == pytest.approx(dominant(whole), abs=1e-8)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=many(30))
 @given(linked(), st.sampled_from([0.5, 1.0, 3.0]))
 def test_the_reference_is_the_stationary_walk_with_the_virtual_page(made, small):
     links = matrix_of(made)

@@ -218,7 +218,7 @@ def test_ranks_solve_both_systems_to_the_tolerance(made, d):
         assert np.abs(rank - wanted).max() <= close
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=many(25))
 @given(linked(), st.sampled_from([0.9, 0.5, 0.3]))
 def test_ranks_are_where_the_papers_iteration_ends(made, d):
     a, values = made

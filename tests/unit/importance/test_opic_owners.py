@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from example_counts import many
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -175,7 +176,7 @@ def doings(draw):
     return draw(st.lists(st.one_of(pay, pay, arrive, arrive, flush), max_size=60))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(doings(), st.integers(1, 4), st.sampled_from([1, 3, 100]), st.sampled_from([0.005, 0.1, 1.0]), st.integers(1, 9))
 def test_no_cash_is_lost_in_buffers_or_on_the_way_and_transfers_may_overtake_each_other(
     made, owners, buffer, threshold, known

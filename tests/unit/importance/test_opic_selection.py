@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from example_counts import many
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,7 +23,7 @@ def richest(cash):
 
 
 @pytest.mark.parametrize("most", [1, 3, 4096])
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=many(40))
 @given(st.integers(0, 2**32 - 1), st.sampled_from([None, 1.0]), st.sampled_from([0.0, 0.01, 0.2]))
 def test_greedy_is_the_first_row_with_most_cash_at_every_step(most, seed, small, threshold):
     before, selections.RICHEST = selections.RICHEST, most

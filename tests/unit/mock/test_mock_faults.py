@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from example_counts import many
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_mock_world import synthetic
@@ -168,7 +169,7 @@ def test_what_lasts_happens_once_and_paged_faults_count_later_pages_only():
     assert struck({"kind": "repeat", "from": 2}, 3, paged=True) == [2, 3]
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=many(30))
 @given(st.integers(0, 2**32), st.sampled_from([0.0, 0.25, 0.5, 1.0]))
 def test_chance_is_drawn_by_seed_rule_and_number_alone(seed, probability):
     rule = {"kind": "cut", "probability": probability}

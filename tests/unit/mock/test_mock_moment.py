@@ -9,6 +9,7 @@ import httpx
 import numpy as np
 import orjson
 import pytest
+from example_counts import many
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from test_mock_world import START, posts_of
@@ -313,7 +314,7 @@ def test_who_turns_pages_while_posts_come_sees_what_was_there_once_each():
 
 
 @example([3, 9, 4], [9.5, 6.0])
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=many(25))
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=12), st.lists(st.floats(0, 25), max_size=4))
 def test_where_ids_are_not_in_the_order_of_time_a_post_waits_for_all_before_it(days, moments):
     rows = [("ann", START, f"rust {n}", ()) for n in range(len(days))]

@@ -93,7 +93,7 @@ def test_windows_of_services_decide_as_the_referee_who_looks_at_all_arrivals_aga
             assert sum(window["requests"] for window in windows) == len(times)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=many(50))
 @given(ARRIVALS, st.integers(1, 5), eighths(1, 30), st.sampled_from(sorted(IN_THE_WAY)))
 def test_who_is_told_that_something_is_left_gets_in_and_who_waits_until_the_end_too(times, k, period, kind):
     counting, counts = WindowSpec(("one",), k, period, kind, refused=False), WindowCounts()
@@ -297,7 +297,7 @@ def test_a_name_that_is_taken_or_none_is_refused():
             changes.rename(changes.row("ann"), name)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=many(50))
 @given(
     st.lists(st.tuples(eighths(0, 3), st.sampled_from("abc"), st.booleans()), max_size=40),
     st.one_of(st.none(), eighths(0, 5)),

@@ -51,7 +51,7 @@ def number(name, millisecond, rest=0):
 
 @BOTH
 @given(data=st.data(), millisecond=MOMENTS)
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=many(50))
 def test_the_mark_of_a_post_is_the_last_number_of_its_millisecond(name, data, millisecond):
     rest = data.draw(st.integers(0, 2 ** BITS[name] - 1))
     mark = FLAKES[name].mark(number(name, millisecond, rest))
@@ -62,7 +62,7 @@ def test_the_mark_of_a_post_is_the_last_number_of_its_millisecond(name, data, mi
 
 @BOTH
 @given(millisecond=MOMENTS)
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=many(50))
 def test_since_the_mark_of_an_instant_comes_what_was_written_then_and_nothing_older(name, millisecond):
     mark = int(FLAKES[name].make_mark((millisecond + 0.5) / 1000))
     assert int(number(name, millisecond, -1)) == mark < int(number(name, millisecond))
@@ -321,7 +321,7 @@ def test_a_known_graph_has_no_marks_and_answers_every_visit_with_all():
         st.just({2: "deleted"}), st.lists(st.integers(0, 9)).map(tuple), st.sampled_from(["", "123", AT]),
     )
 )  # fmt: skip
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=many(40))
 def test_answers_travel_with_their_marks_and_older_ones_are_read_still(answer):
     assert answers.unpack_answer(answers.pack_answer(answer)) == answer
     older = orjson.loads(answers.pack_answer(replace(answer, mark="")))

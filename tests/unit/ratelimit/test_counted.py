@@ -107,7 +107,7 @@ def test_an_aligned_window_waits_only_while_k_requests_may_be_in_the_present_one
         assert len(counting) >= k, f"waits at {now}"
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=many(40))
 @given(WAYS, st.integers(1, 8), st.floats(0.5, 40.0))
 def test_with_work_at_all_times_every_slot_of_a_sliding_window_is_used_again_at_once(ways, k, d):
     traffic = sliding(k, d)
@@ -117,7 +117,7 @@ def test_with_work_at_all_times_every_slot_of_a_sliding_window_is_used_again_at_
     assert all(again - first <= longest for first, again in zip(left, left[k:], strict=False))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=many(40))
 @given(WAYS, st.integers(1, 8), st.floats(5.0, 40.0), st.floats(-600.0, 600.0))
 def test_with_work_at_all_times_aligned_windows_are_full_and_follow_at_once(ways, k, d, skew):
     traffic = aligned(k, d, skew)

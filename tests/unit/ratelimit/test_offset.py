@@ -59,7 +59,7 @@ def test_many_replies_narrow_it_down_to_about_one_latency(latency):
     assert offset.guess == pytest.approx(7.3, abs=latency)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=many(50))
 @given(st.integers(0, 10**6), st.floats(-600.0, 600.0))
 def test_a_step_of_either_clock_is_survived(seed, step):
     rng, offset, now, latency = np.random.default_rng(seed), ClockOffset(), BEGIN, 0.1

@@ -4,6 +4,7 @@ from collections import Counter
 from types import SimpleNamespace
 
 import pytest
+from example_counts import many
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from limit_referees import BEGIN, Aligned, Fixed, Sliding
@@ -149,7 +150,7 @@ MOVES = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=many(50))
 @given(
     st.integers(1, 20),
     st.lists(st.sampled_from([1.0, 1.0, 2.0, 3.0, 0.5]), min_size=2, max_size=4),

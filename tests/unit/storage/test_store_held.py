@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import orjson
 import pytest
+from example_counts import many
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from stores import AT, a_store, beside, mentioning, one, profile, reopened, rows, save, timeline, users
@@ -101,7 +102,7 @@ def timelines(draw, who):
     return pages
 
 
-@settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=many(20), suppress_health_check=[HealthCheck.too_slow])
 @given(timelines(BY_ID), st.lists(st.sampled_from(["name1", "name2", "name9"]), max_size=2))
 def test_an_answer_that_is_held_is_the_answer_as_it_was_first_saved(database, pages, names):
     with a_store(database) as store:
@@ -117,7 +118,7 @@ def test_an_answer_that_is_held_is_the_answer_as_it_was_first_saved(database, pa
         assert reopened(asking).replies(asking.unfinished()) == {(n, 1): reply for n, reply in enumerate(held)}
 
 
-@settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=many(20), suppress_health_check=[HealthCheck.too_slow])
 @given(timelines(ANYBODY), st.lists(st.sampled_from(["name1", "name2", "name9"]), max_size=2))
 def test_held_for_another_topic_it_is_as_if_the_page_had_come_again(database, pages, names):
     with a_store(database) as store:
@@ -272,7 +273,7 @@ PROFILES = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=many(25))
 @given(PROFILES, st.permutations("1234567"), st.integers(0, 6), st.booleans())
 def test_users_are_held_whose_profiles_are_young_enough(database, shown, wanted, young, by_name):
     with a_store(database) as store:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from example_counts import many
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from stores import AT, a_store, mentioning, profile, reopened, save, users
@@ -108,7 +109,7 @@ def pages(draw):
     return Page(posts, [draw(st.integers(0, 3)) for _ in posts], mentions, (), answered)
 
 
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=many(30), suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(pages(), st.booleans()), min_size=1, max_size=8), st.lists(NAMES, max_size=2))
 def test_both_stores_answer_alike_and_so_does_one_that_was_opened_anew(database, moves, names):
     with a_store("memory") as memory, a_store(database) as sql:

@@ -74,7 +74,7 @@ def test_the_golden_steps_stay_when_others_look_on(graph, name):
     assert orders == TABLE[graph, name]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=many(40), deadline=None)
 @given(worlds(), st.sampled_from(NAMES), st.integers(1, 4))
 def test_no_bit_of_a_pick_changes_in_company(made, name, size):
     world, seeds = made
@@ -84,7 +84,7 @@ def test_no_bit_of_a_pick_changes_in_company(made, name, size):
     assert not any(told(alone))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=many(40), deadline=None)
 @given(worlds(), st.sampled_from(NAMES), st.integers(1, 4))
 def test_each_of_them_thinks_what_it_thinks_alone_with_the_same_history(made, name, size):
     world, seeds = made

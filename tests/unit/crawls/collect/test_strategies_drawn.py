@@ -323,7 +323,7 @@ def test_a_crawl_is_repeated_by_its_seed_and_another_seed_crawls_otherwise(name,
     assert len({tuple(run) for run in runs}) == 3
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=many(40))
 @given(
     st.integers(0, 10**6), st.integers(1, 9), st.sampled_from(["altered-greedy", "proportional"]), st.integers(1, 30)
 )
@@ -341,7 +341,7 @@ def test_whatever_the_refresh_rate_a_batch_comes_from_the_frontier_before_it(see
     assert not left
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=many(30))
 @given(st.integers(0, 10**6), st.integers(1, 5))
 def test_a_crawl_with_q_1_is_the_greedy_one(seed, rate):
     known = random_graph(seed)

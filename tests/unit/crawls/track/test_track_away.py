@@ -6,6 +6,7 @@ from collections import defaultdict
 import httpx
 import numpy as np
 import pytest
+from example_counts import many
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_track import state_of
@@ -240,7 +241,7 @@ def open_rows(crawl, state):
     return {crawl.graph.nodes[row] for row, weight in enumerate(leaves) if weight}
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(EVENTS, st.sampled_from([0.0, 150.0]), st.sampled_from([None, AGAIN]))
 def test_who_may_be_asked_is_who_the_referee_says_at_any_time(events, rest, again):
     crawl, referee, at = (

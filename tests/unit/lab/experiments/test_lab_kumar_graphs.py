@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 import pyarrow as pa
 import pytest
+from example_counts import many
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import csv, parquet
@@ -41,7 +42,7 @@ def plainly(links):
 
 
 @given(LINKS)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 def test_a_time_graph_holds_the_links_that_were_given_but_those_to_oneself(links):
     graph = made(links)
     held = list(zip(graph.sources().tolist(), graph.targets.tolist(), graph.times.tolist(), strict=True))
@@ -51,14 +52,14 @@ def test_a_time_graph_holds_the_links_that_were_given_but_those_to_oneself(links
 
 
 @given(LINKS, st.integers(0, 7), st.integers(-2, 32), st.integers(0, 32))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 def test_what_a_node_links_to_in_a_span_includes_both_ends(links, node, begin, length):
     there = [v for u, v, t in plainly(links) if u == node and begin <= t <= begin + length]
     assert sorted(made(links).list_targets(node, begin, begin + length).tolist()) == sorted(there)
 
 
 @given(LINKS)
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=many(40))
 def test_the_plain_graph_has_each_pair_once(links):
     graph = build_plain_graph(made(links))
     pairs = {(u, v) for u, v, _ in plainly(links)}
@@ -120,7 +121,7 @@ def test_a_file_that_cannot_be_used_is_said_to_be_so(tmp_path, table, complaint)
 
 
 @given(LINKS, st.integers(0, 7), st.integers(0, 40), st.integers(0, 20), st.one_of(st.none(), st.integers(0, 40)))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 def test_a_fetch_sees_the_links_of_the_window_that_came_since_the_last(links, node, now, window, since):
     source = WindowedSource(made(links), window, TickingClock(now, 20))
     (talk,) = source.start_conversations(
@@ -153,7 +154,7 @@ def test_the_clock_ticks_once_a_fetch_and_can_be_slept_on():
 
 
 @given(st.integers(0, 500), st.integers(1, 60), st.integers(1, 30))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 def test_a_crawl_is_looked_at_evenly_and_at_its_last_fetch(length, every, most):
     found = choose_instants(1000.0, 1000.0 + length, every, most)
     last = len([fetch for fetch in range(length + 1) if fetch * every <= length])
@@ -166,14 +167,14 @@ def test_a_crawl_is_looked_at_evenly_and_at_its_last_fetch(length, every, most):
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.integers(1, 12))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 def test_the_top_nodes_are_those_of_most_links_ties_by_number(degrees, k):
     best = sorted(range(len(degrees)), key=lambda node: (-degrees[node], node))[:k]
     assert find_top_nodes(np.array(degrees), k).tolist() == sorted(node for node in best if degrees[node] > 0)
 
 
 @given(LINKS, st.integers(1, 15), st.integers(1, 5), st.lists(st.integers(-3, 45), min_size=1, max_size=6))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 def test_the_targets_of_each_instant_are_those_counted_from_its_window_alone(links, window, k, at):
     found = find_targets(made(links), sorted(at), window, k)
     for instant, nodes in zip(found.at, found.nodes, strict=True):
@@ -186,7 +187,7 @@ def test_the_targets_of_each_instant_are_those_counted_from_its_window_alone(lin
 
 
 @given(st.lists(st.tuples(st.integers(0, 14), st.integers(0, 14)), max_size=50))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 def test_components_are_those_of_networkx(pairs):
     graph = nx.DiGraph()
     graph.add_nodes_from(range(15))

@@ -5,6 +5,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
+from example_counts import many
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -133,7 +134,7 @@ def test_a_page_that_nearly_all_link_to_does_not_hang_the_generator():
 
 
 @given(FEW, st.integers(0, 3))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=many(30))
 def test_sparse_rows_and_targets_are_the_lists_after_any_links_and_cuts(pages, seed):
     web = generate_web(LinkLaw("poisson", mean=1.0), 12, seed)
     for page in pages:
@@ -204,7 +205,7 @@ def test_a_page_without_links_gets_one_and_a_rate_of_nothing_changes_nothing():
 
 
 @given(FEW, st.data())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 def test_errors_are_those_of_a_few_plain_lines(truths, data):
     n = len(truths)
     guesses = data.draw(st.lists(st.integers(0, 5), min_size=n, max_size=n))

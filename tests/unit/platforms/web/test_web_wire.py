@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import orjson
 import pytest
+from example_counts import many
 from http_server import QuietHandler, serving
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -328,7 +329,7 @@ def test_a_server_that_is_not_there_is_broken_and_one_that_is_silent_is_lost():
         made.options.http.close()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=many(40))
 @given(st.integers(200, 599), st.binary(max_size=300), st.dictionaries(
     st.sampled_from(["Location", "Retry-After", "Date", "X-Robots-Tag", "Content-Encoding", "Content-Type"]),
     st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=30)), st.booleans())  # fmt: skip

@@ -8,6 +8,7 @@ from functools import partial
 import orjson
 import pytest
 from erasure_towns import carried_out
+from example_counts import many
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from x_crawls import campaign_of, crawl, posts, scratch
@@ -190,7 +191,7 @@ THEIRS = st.one_of(
 LEAVES = st.lists(st.one_of(PLAIN, COUNT, OTHERS, PLAIN, COUNT, THEIRS), max_size=6)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=many(300))
 @given(LEAVES, st.lists(st.sampled_from(["data", "list", "includes"]), max_size=4), st.booleans())
 def test_an_answer_goes_if_and_only_if_something_of_them_was_put_into_it(leaves, around, escaped):
     told = [{key: value} for key, value, _ in leaves]

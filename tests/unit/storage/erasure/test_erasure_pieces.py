@@ -3,6 +3,7 @@
 import orjson
 import pytest
 from erasure_towns import Town, whom
+from example_counts import many
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stores import a_database, profile
@@ -200,7 +201,7 @@ def town_page(people):
     return Page(told.posts, told.hits, told.mentions, told.accounts, told.answered, profiles.missing)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=many(40))
 @given(st.sets(st.integers(0, PEOPLE - 1), min_size=1, max_size=5), st.sets(st.integers(0, PEOPLE - 1), max_size=3),
        st.sets(st.integers(0, PEOPLE - 1), max_size=3), st.integers(0, 9))  # fmt: skip
 def test_a_page_goes_on_without_the_forgotten(people, by_id, by_name, j):

@@ -97,7 +97,7 @@ READS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=many(25))
 @given(READS)
 def test_both_stores_bill_as_a_referee_with_a_set_does(database, reads):
     with a_store("memory", TARIFF) as memory, a_store(database, TARIFF) as sql:

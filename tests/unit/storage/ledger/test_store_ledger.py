@@ -1,6 +1,7 @@
 """The ledger of a database, of which what lies back is read as sums: the same as adding up its rows."""
 
 import pytest
+from example_counts import many
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from limit_referees import Summed
@@ -33,7 +34,7 @@ def fill(store, sent):
         save(store, page, n, at=now + 0.5, kind=kind, asked=asked, cost=cost, limits=limits)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=many(25))
 @given(st.lists(SENT, max_size=25), st.floats(0.0, 400_000.0))
 def test_the_sums_of_a_database_are_those_of_its_rows(database, sent, since):
     with a_store(database) as store:
