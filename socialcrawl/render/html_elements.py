@@ -45,6 +45,11 @@ def quote_text(text: str) -> ET.Element:
     return make_element("bdi", text if len(text) <= LONGEST else f"{text[:LONGEST]} ...")
 
 
+def mark_code(text: str) -> list[Child]:
+    """Return a text of ours as children, in which what stands between backticks is code."""
+    return [make_element("code", part) if place % 2 else part for place, part in enumerate(text.split("`"))]
+
+
 def make_table(
     head: Sequence[str], rows: Iterable[Sequence[Child]], *, caption: str = "", numbers: Sequence[int] = ()
 ) -> ET.Element:

@@ -36,6 +36,7 @@ from socialcrawl.render.html_elements import (
     make_details,
     make_element,
     make_table,
+    mark_code,
     quote_text,
     write_document,
 )
@@ -244,9 +245,9 @@ def _make_steering(page: PageSource) -> Iterator[ET.Element]:
     heads = [line for line in lines if not line.startswith(" ")]
     for place, line in enumerate(heads):  # the first one follows the title, which asks the question
         said = line if place else line.removeprefix(steering.QUESTION).strip()
-        yield make_element("p", f"{said[0].upper()}{said[1:]}", class_="verdict")
+        yield make_element("p", *mark_code(f"{said[0].upper()}{said[1:]}"), class_="verdict")
     others = [line.strip() for line in lines if line.startswith(" ")]
-    yield make_element("ul", *(make_element("li", line) for line in others))
+    yield make_element("ul", *(make_element("li", *mark_code(line)) for line in others))
     if page.report.judgement is not None:
         yield from convert_renderable(steering.make_estimators_table(page.report.judgement))
 

@@ -11,6 +11,7 @@ from datetime import date
 from importlib.resources import files
 from pathlib import Path
 from types import SimpleNamespace
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.render import report_charts
 from socialcrawl.render.campaign_report import collect_values, read_report, show
 from socialcrawl.render.console import Console
-from socialcrawl.render.html_elements import LONGEST, make_element, write_document
+from socialcrawl.render.html_elements import LONGEST, make_element, mark_code, write_document
 from socialcrawl.render.html_report import PageSource, _describe_left_out, make_page, make_sections
 from socialcrawl.render.methods_paragraph import CollectionFacts, list_unseen, write_methods
 from socialcrawl.render.network_layout import compute_layout
@@ -780,3 +781,8 @@ def test_linked_nodes_are_drawn_nearer_than_others_and_no_two_at_one_place():
     assert inside < math.dist(*middles) / 2
     assert len({tuple(spot) for spot in at}) == 20
     assert np.isfinite(compute_layout(1, *np.zeros((2, 0), np.int64))).all()
+
+
+def test_what_stands_between_backticks_is_code_and_its_text_stays_text():
+    made = make_element("p", *mark_code("Simulated by `socialcrawl demo`: see <a>"))
+    assert ET.tostring(made, encoding="unicode") == ("<p>Simulated by <code>socialcrawl demo</code>: see &lt;a&gt;</p>")
