@@ -214,6 +214,29 @@ class Dataset(CampaignAnswers):
         given = {"name": name, "after": after, "top": tables.NO_LIMIT if top is None else after + top}
         return tables.make_table(self._session, "accounts", tables.ACCOUNTS, given, finish_account)
 
+    @check_arguments(top=make_whole_rule(0), campaign=TEXT)
+    def best_posts(self, top: int = 15, *, campaign: str | None = None) -> Table:
+        """Return the posts in which the topic of a campaign occurs most often, of equals the newest first.
+
+        The columns are those of `posts`. This is the order in which `report --html --with-texts` lists posts.
+
+        Args:
+            top: how many.
+            campaign: its name.
+
+        Raises:
+            StoreError: there is no such campaign.
+
+        Example:
+            >>> data.best_posts(top=2).to_pandas()[["author", "occurrences"]]
+              author  occurrences
+            0   dora            3
+            1   hana            1
+        """
+        number, _ = find_campaign(self._session.connection, campaign)
+        given = {"number": number, "top": top}
+        return tables.make_table(self._session, "best_posts", tables.BEST_POSTS, given, finish_post)
+
     @check_arguments(campaign=TEXT)
     def score_curve(self, *, campaign: str | None = None) -> Table:
         """Return the relevance that a campaign had found after each step.

@@ -66,6 +66,12 @@ and (:after = '' or (coalesce(p.created_at, ''), p.id) {{beyond}}
   (select coalesce(last.created_at, ''), last.id from post last where last.id = :after))
 order by coalesce(p.created_at, '') {{direction}}, p.id {{direction}} limit :most""",  # noqa: S608  (our own text)
 )
+BEST_POSTS = TableDefinition(
+    POSTS.columns,
+    f"""{POST_ROWS} where p.id in (select best.post from hit best join post q on q.id = best.post
+  where best.campaign = :number order by best.occurrences desc, q.created_at desc, q.id limit :top)
+order by h.occurrences desc, p.created_at desc, p.id""",  # noqa: S608  (our own text)
+)
 ACCOUNTS = TableDefinition(
     {
         "place": ("int", "1 for the most relevant; of equals the one that was read first"),

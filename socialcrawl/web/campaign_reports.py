@@ -7,6 +7,8 @@ from urllib.parse import quote
 
 from socialcrawl import CampaignStatus, Dataset
 
+POSTS = 10  # that are shown
+
 
 @dataclass(frozen=True, slots=True)
 class ReadReport:
@@ -16,6 +18,7 @@ class ReadReport:
         sections: its parts as HTML, by their ids.
         charts: what its charts show, see `CampaignPage.to_charts`.
         values: its figures.
+        posts: those in which the topic occurs most often.
         ledger: requests and dollars by endpoint.
         changes: of settings and history, oldest first.
     """
@@ -23,6 +26,7 @@ class ReadReport:
     sections: Mapping[str, str]
     charts: Mapping[str, Any]
     values: Mapping[str, Any]
+    posts: Sequence[Mapping[str, Any]]
     ledger: Sequence[Mapping[str, Any]]
     changes: Sequence[Mapping[str, Any]]
 
@@ -35,6 +39,7 @@ def read_report(data: Dataset, status: CampaignStatus, wanted: object) -> ReadRe
         dict(report.to_sections(lambda name, known_id: make_account_path(status.key, name or known_id or ""))),
         report.to_charts(),
         report.to_dict(),
+        [*data.best_posts(POSTS, campaign=status.name)],
         [*data.ledger(campaign=status.name)],
         [*data.changes(campaign=status.name)],
     )

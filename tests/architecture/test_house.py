@@ -30,7 +30,7 @@ FLOORS = [
     {"daemon", "testing"},
     {"campaign.build", "campaign.run_preview", "contracts"},
     {"lab", "mock", "importers", "exporters", "campaign", "verify", "platforms.base", "platforms.registry"}
-    | {f"crawls.{name}" for name in ("base", "registry", "reporting", "trace", "facts", "next_picks")}
+    | {f"crawls.{name}" for name in ("base", "registry", "reporting", "trace", "facts", "next_picks", "kept_crawls")}
     | {f"crawls.{kind}.{name}" for kind, names in KIND_MODULES.items() for name in names}
     | {f"platforms.{name}.platform" for name in ("x", "bluesky", "mastodon", "web")},
     {"crawls", "platforms"},

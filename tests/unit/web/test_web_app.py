@@ -79,11 +79,16 @@ def test_the_overview_shows_each_campaign_with_its_figures_and_a_curve(client, k
     assert '<svg class="spark"' in page
 
 
-def test_a_campaign_shows_the_report_its_ledger_and_places_for_charts(client, key):
+def test_a_campaign_shows_the_report_its_ledger_and_places_for_charts(client, key, folder):
     page = client.get(f"/campaigns/{key}").text
     for said in ("Found so far", "Most relevant accounts", "The numbers", "/2/users/:id/tweets", "Nothing was changed"):
         assert said in page
     assert re.findall(r'data-chart="(\w+)"', page) == ["curve", "days", "spending"]
+    with sc.open(folder / "example.db") as data:
+        rows = sorted(data.posts(on_topic=True), key=lambda row: (-row["occurrences"], -int(row["id"])))
+        best = [*data.best_posts(10)]
+    assert [row["occurrences"] for row in best] == [row["occurrences"] for row in rows[:10]]
+    assert re.findall(r'href="(https://x.com/i/status/[0-9]+)"', page) == [row["page"] for row in best]
     charts = client.get(f"/api/v1/campaigns/{key}/charts").json()
     report = client.get(f"/api/v1/campaigns/{key}/report").json()["values"]
     assert charts["curve"]["points"][-1] == [report["steps"], pytest.approx(report["relevance"])]
@@ -388,6 +393,9 @@ def test_campaigns_of_each_kind_and_platform_have_their_pages(tmp_path, name):
         page = client.get(f"/campaigns/{one['key']}").text
         assert "Found so far" in page
         assert ("What this campaign knows" in page) is not name.endswith("collect")
+        rates = not name.endswith("refresh")  # whether it says of accounts how relevant they are
+        assert (f'href="/campaigns/{one["key"]}/accounts"' in page) is rates
+        assert ("does not rate them" in client.get(f"/campaigns/{one['key']}/accounts").text) is not rates
         with sc.open(tmp_path / "town.db") as data:
             account = quote(next(iter(data.sql(FIRST_READ)))["name"], safe="")
         for path in ("accounts", "posts", "network", "next", "report.html", "datasheet.md", f"account?name={account}"):
