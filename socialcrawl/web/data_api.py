@@ -16,11 +16,11 @@ from socialcrawl.web.data_models import (
     QueryItems,
     SqlAnswer,
 )
-from socialcrawl.web.data_reading import read_answer, search_posts
+from socialcrawl.web.data_reading import count_hits, read_answer, search_posts
 from socialcrawl.web.data_work import DataWork, check_own_site, get_work
 from socialcrawl.web.export_downloads import export_campaign
 from socialcrawl.web.http_api import ERRORS, PROBLEM, REFUSED, Campaigns, Status, check_change
-from socialcrawl.web.http_models import PostItem, PostItems
+from socialcrawl.web.http_models import FoundPosts, PostItem
 
 BUSY: dict[int | str, dict[str, Any]] = {
     403: {**PROBLEM, "description": "A page of another site sent the request."},
@@ -35,11 +35,12 @@ data_api = APIRouter(prefix="/api/v1", responses=ERRORS, tags=["data"])
 @data_api.get("/campaigns/{key}/search", dependencies=[Depends(check_own_site)], responses=BUSY)
 def find_posts(
     status: Status, project: Campaigns, work: Work, wanted: Annotated[LimitedPostChoice, Query()]
-) -> PostItems:
+) -> FoundPosts:
     """Return the posts that match a query, the newest first; without one, all that the other parameters leave."""
     with work.queries.hold():
         rows, following = search_posts(project, status, wanted, wanted.limit)
-    return PostItems(posts=[PostItem.model_validate(row) for row in rows], next=following)
+        count = count_hits(project, status, wanted) if wanted.count else None
+    return FoundPosts(posts=[PostItem.model_validate(row) for row in rows], next=following, count=count)
 
 
 @data_api.get("/campaigns/{key}/search-index")

@@ -24,6 +24,7 @@ class LimitedPostChoice(PostChoice):
     """The same, with the size of a page."""
 
     limit: int = Field(50, ge=1, le=500, description="rows of this page, at most")
+    count: bool = Field(False, description="count the posts of all pages, for at most a second")
 
 
 class SqlQuery(BaseModel):
