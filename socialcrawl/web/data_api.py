@@ -9,6 +9,7 @@ from socialcrawl import CampaignStatus, Project
 from socialcrawl.web.data_models import (
     AnswerColumn,
     ExportChoice,
+    ExportProgress,
     IndexItem,
     LimitedPostChoice,
     LimitedSqlQuery,
@@ -85,7 +86,21 @@ async def download_export(
 ) -> Response:
     """Return an export of the campaign with its datasheet, as a zip archive."""
     options = choice.model_dump(exclude={"format"}) | {"formats": list(dict.fromkeys(choice.format))}
-    return await export_campaign(request, project, status, options, work.exports)
+
+    def tell(what: str, rows: int) -> None:
+        work.writing[status.key] = what, rows
+
+    try:
+        return await export_campaign(request, project, status, options, work.exports, tell=tell)
+    finally:
+        work.writing.pop(status.key, None)
+
+
+@data_api.get("/campaigns/{key}/export-progress")
+def get_export_progress(status: Status, work: Work) -> ExportProgress:
+    """Return how far the newest export of a campaign is that these pages write."""
+    what, rows = work.writing.get(status.key, (None, 0))
+    return ExportProgress(writing=what, rows=rows)
 
 
 def describe_index(project: Project, status: CampaignStatus, work: DataWork) -> IndexItem:

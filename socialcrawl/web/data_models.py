@@ -56,6 +56,13 @@ class ExportChoice(BaseModel):
     pseudonymise: bool = Field(False, description="hash names; the server has the key in SOCIALCRAWL_KEY")
 
 
+class ExportProgress(BaseModel):
+    """How far an export is."""
+
+    writing: str | None = Field(description="what is being written, such as posts; null: nothing is")
+    rows: int = Field(description="rows of it that were written")
+
+
 class IndexItem(BaseModel):
     """The search index of a campaign's database."""
 

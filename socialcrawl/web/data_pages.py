@@ -4,6 +4,7 @@ Reading needs no login on this machine, so all of them are GET, and their addres
 another site fills in a form and does not send it: what takes long is begun here only.
 """
 
+import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -113,7 +114,7 @@ def show_export(request: Request, status: Status, project: Campaigns) -> Respons
     """Show the form of an export."""
     with project.open(status.key) as data:
         terms = data.describe_terms(campaign=status.name)
-    return render(request, "export.html", status=status, terms=terms)
+    return render(request, "export.html", status=status, terms=terms, has_key=bool(os.environ.get("SOCIALCRAWL_KEY")))
 
 
 @data_pages.get("/campaigns/{key}/export.zip", dependencies=[Depends(check_own_site)])

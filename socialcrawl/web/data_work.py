@@ -123,11 +123,13 @@ class DataWork:
         queries: slots of searches and SQL.
         exports: slots of exports.
         indexing: brings search indexes up to date.
+        writing: what the newest export of each campaign writes, and how many of its rows are written, by campaign.
     """
 
     def __init__(self, project: Project) -> None:
         self.queries, self.exports = WorkSlots(QUERIES, "searches and queries"), WorkSlots(EXPORTS, "exports")
         self.indexing = SearchIndexing(project)
+        self.writing: dict[str, tuple[str, int]] = {}
 
 
 def get_work(request: Request) -> DataWork:

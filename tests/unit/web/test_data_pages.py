@@ -342,8 +342,27 @@ def test_what_an_export_cannot_be_is_said_and_leaves_nothing_behind(page, api, t
     assert list(tmp_path.iterdir()) == []
 
 
+def test_how_far_an_export_is_can_be_seen_while_it_runs_and_not_afterwards(page, api, monkeypatch):
+    seen = []
+    room = export_downloads.check_room
+    monkeypatch.setattr(
+        export_downloads, "check_room", lambda folder: (seen.append(api("export-progress").json()), room(folder))
+    )
+    assert page("export.zip", format=["csv", "gexf"]).status_code == 200
+    assert {one["writing"] for one in seen} >= {"posts", "network"}
+    assert max(one["rows"] for one in seen if one["writing"] == "posts") == len(TEXTS)
+    assert api("export-progress").json() == {"writing": None, "rows": 0}
+    shown = page("export").text
+    assert 'datasheet.md" download' in shown
+    assert 'report.html" download' in shown
+
+
 def test_pseudonyms_take_the_key_of_the_environment(page, monkeypatch):
+    monkeypatch.delenv("SOCIALCRAWL_KEY", raising=False)
+    assert "which is not set" in page("export").text
     monkeypatch.setenv("SOCIALCRAWL_KEY", "0123456789abcdef-a-key-for-tests")
+    assert "which is set" in (shown := page("export").text)
+    assert "a-key-for-tests" not in shown
     files = read_zip(page("export.zip", format="csv", pseudonymise=True))
     assert json.loads(files["datasheet.json"])["pseudonymised"] is True
     assert b"1000" not in files["accounts.csv"]
@@ -385,9 +404,9 @@ def test_an_export_whose_client_goes_while_it_is_written_ends(folder, tmp_path, 
         async def is_disconnected(self):
             return True
 
-    def wait(*given):
+    def wait(*given, **more):
         given[-1].wait(60)
-        return real(*given)
+        return real(*given, **more)
 
     real = export_downloads._write_export
     monkeypatch.setattr(export_downloads, "_write_export", wait)
