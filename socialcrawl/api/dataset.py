@@ -19,7 +19,7 @@ from socialcrawl.api.data_tables import Table, make_columns
 from socialcrawl.api.match_preview import MatchPreview, preview_matches
 from socialcrawl.api.network import Network
 from socialcrawl.api.page_addresses import finish_account, finish_post
-from socialcrawl.api.post_search import INSTANT, list_posts, make_filter, search_posts
+from socialcrawl.api.post_search import INSTANT, count_found, list_posts, make_filter, search_posts
 from socialcrawl.api.sql_answers import run_sql
 from socialcrawl.crawls.kept_crawls import KeptCrawls
 from socialcrawl.storage.database.address import DatabaseAddress
@@ -180,6 +180,51 @@ class Dataset(CampaignAnswers):
         chosen = number if on_topic or off_topic else None
         among = make_filter(author, chosen, since, until, after, off_topic=off_topic)
         return search_posts(self._session, number, (parse_query(query), among, limit), timeout)
+
+    @check_arguments(
+        query=TEXT, on_topic=SWITCH, off_topic=SWITCH, author=TEXT, since=INSTANT, until=INSTANT,
+        most=make_whole_rule(1), timeout=TEXT, campaign=TEXT,
+    )  # fmt: skip
+    def count_posts(
+        self,
+        query: str = "",
+        *,
+        on_topic: bool = False,
+        off_topic: bool = False,
+        author: str | None = None,
+        since: str | date | None = None,
+        until: str | date | None = None,
+        most: int = 10_000,
+        timeout: str = "2s",
+        campaign: str | None = None,
+    ) -> int | None:
+        """Return how many posts `search`, or without a query `posts`, would return, within bounds.
+
+        Args:
+            query: what to search for; "": all posts that the others leave.
+            on_topic: as in `search`.
+            off_topic: as in `search`.
+            author: as in `search`.
+            since: as in `search`.
+            until: as in `search`.
+            most: the number at which counting ends: that many, or more, are there.
+            timeout: the time after which counting ends, as "2s".
+            campaign: whose topic counts.
+
+        Returns:
+            the number of posts; None: they were not counted in time.
+
+        Raises:
+            SettingsError: the query has nothing to search for, or has parentheses.
+            StoreError: there is no such campaign, or no account is called `author`.
+
+        Example:
+            >>> data.count_posts("telescope -sky"), data.count_posts("telescope -sky", most=1)
+            (2, 1)
+        """
+        number, _ = find_campaign(self._session.connection, campaign)
+        among = make_filter(author, number if on_topic or off_topic else None, since, until, off_topic=off_topic)
+        return count_found(self._session, parse_query(query) if query.strip() else None, among, most, timeout)
 
     @property
     def needs_search_index(self) -> bool:

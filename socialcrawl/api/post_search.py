@@ -18,6 +18,7 @@ from socialcrawl.storage.post_search.index import SECOND, update_index
 from socialcrawl.storage.post_search.reading import (
     PostFilter,
     PostKey,
+    count_posts,
     find_posts,
     match_authors,
     parse_cursor,
@@ -87,6 +88,23 @@ def search_posts(
                 yield read_rows(connection, POST_ROWS, {"number": campaign}, page)
 
     return make_table(session, "search", POSTS, {}, finish_post, read)
+
+
+def count_found(
+    session: ReadSession, query: PostQuery | None, among: PostFilter, most: int, timeout: str
+) -> int | None:
+    """Return how many posts match; see `Dataset.count_posts`."""
+    end = time.monotonic() + parse_seconds(timeout)
+
+    def check() -> None:
+        if time.monotonic() > end:
+            raise TimeoutError
+
+    try:
+        with session.open_reader() as connection:
+            return count_posts(connection, query, among, most, check)
+    except TimeoutError:
+        return None
 
 
 def describe_posts(session: ReadSession, campaign: int, ids: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -9,6 +9,7 @@ from socialcrawl import CampaignStatus, Project
 from socialcrawl.web.data_models import (
     AnswerColumn,
     ExportChoice,
+    ExportProgress,
     IndexItem,
     LimitedPostChoice,
     LimitedSqlQuery,
@@ -16,11 +17,11 @@ from socialcrawl.web.data_models import (
     QueryItems,
     SqlAnswer,
 )
-from socialcrawl.web.data_reading import read_answer, search_posts
+from socialcrawl.web.data_reading import count_hits, read_answer, search_posts
 from socialcrawl.web.data_work import DataWork, get_work
 from socialcrawl.web.export_downloads import export_campaign
 from socialcrawl.web.http_api import BUSY, ERRORS, OWN, REFUSED, Campaigns, Status, check_change
-from socialcrawl.web.http_models import PostItem, PostItems
+from socialcrawl.web.http_models import FoundPosts, PostItem
 
 ZIP: dict[int | str, dict[str, Any]] = {200: {"content": {"application/zip": {}}, "description": "the export"}}
 Work = Annotated[DataWork, Depends(get_work)]
@@ -30,11 +31,12 @@ data_api = APIRouter(prefix="/api/v1", responses=ERRORS, tags=["data"])
 @data_api.get("/campaigns/{key}/search", dependencies=OWN, responses=BUSY)
 def find_posts(
     status: Status, project: Campaigns, work: Work, wanted: Annotated[LimitedPostChoice, Query()]
-) -> PostItems:
+) -> FoundPosts:
     """Return the posts that match a query, the newest first; without one, all that the other parameters leave."""
     with work.queries.hold():
         rows, following = search_posts(project, status, wanted, wanted.limit)
-    return PostItems(posts=[PostItem.model_validate(row) for row in rows], next=following)
+        count = count_hits(project, status, wanted) if wanted.count else None
+    return FoundPosts(posts=[PostItem.model_validate(row) for row in rows], next=following, count=count)
 
 
 @data_api.get("/campaigns/{key}/search-index")
@@ -79,7 +81,21 @@ async def download_export(
 ) -> Response:
     """Return an export of the campaign with its datasheet, as a zip archive."""
     options = choice.model_dump(exclude={"format"}) | {"formats": list(dict.fromkeys(choice.format))}
-    return await export_campaign(request, project, status, options, work.exports)
+
+    def tell(what: str, rows: int) -> None:
+        work.writing[status.key] = what, rows
+
+    try:
+        return await export_campaign(request, project, status, options, work.exports, tell=tell)
+    finally:
+        work.writing.pop(status.key, None)
+
+
+@data_api.get("/campaigns/{key}/export-progress")
+def get_export_progress(status: Status, work: Work) -> ExportProgress:
+    """Return how far the newest export of a campaign is that these pages write."""
+    what, rows = work.writing.get(status.key, (None, 0))
+    return ExportProgress(writing=what, rows=rows)
 
 
 def describe_index(project: Project, status: CampaignStatus, work: DataWork) -> IndexItem:

@@ -24,6 +24,7 @@ class LimitedPostChoice(PostChoice):
     """The same, with the size of a page."""
 
     limit: int = Field(50, ge=1, le=500, description="rows of this page, at most")
+    count: bool = Field(False, description="count the posts of all pages, for at most a second")
 
 
 class SqlQuery(BaseModel):
@@ -53,6 +54,13 @@ class ExportChoice(BaseModel):
     only_active: bool = Field(False, description="of a refreshed dataset: only accounts found active")
     safe_csv: bool = Field(False, description="CSV for spreadsheets: no text is a formula")
     pseudonymise: bool = Field(False, description="hash names; the server has the key in SOCIALCRAWL_KEY")
+
+
+class ExportProgress(BaseModel):
+    """How far an export is."""
+
+    writing: str | None = Field(description="what is being written, such as posts; null: nothing is")
+    rows: int = Field(description="rows of it that were written")
 
 
 class IndexItem(BaseModel):

@@ -4,6 +4,7 @@ Reading needs no login on this machine, so all of them are GET, and their addres
 another site fills in a form and does not send it: what takes long is begun here only.
 """
 
+import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -20,7 +21,7 @@ from socialcrawl.text.terminal import escape_controls
 from socialcrawl.text.wording import parse_instant
 from socialcrawl.web.data_api import Work, describe_index, download_export
 from socialcrawl.web.data_models import LONGEST_QUERY, ExportChoice, PostChoice, SqlForm, SqlQuery
-from socialcrawl.web.data_reading import QUERY_TIME, include_day, read_answer, search_posts
+from socialcrawl.web.data_reading import MOST_COUNTED, QUERY_TIME, count_hits, include_day, read_answer, search_posts
 from socialcrawl.web.http_api import OWN, Campaigns, Status
 from socialcrawl.web.page_answers import name_download, read_change, render
 from socialcrawl.web.query_charts import choose_chart
@@ -43,13 +44,13 @@ def show_posts(
     """Show posts, the newest first: all, or those that match words, an author, a time."""
     words, errors = _check_search(wanted)
     posts: list[dict[str, Any]] = []
-    more = None
+    more = count = None
     if begun := not errors and _may_begin(request, wanted.query):
         try:
             with work.queries.hold():
-                posts, more = search_posts(
-                    project, status, wanted.model_copy(update={"until": include_day(wanted.until)}), POSTS
-                )
+                chosen = wanted.model_copy(update={"until": include_day(wanted.until)})
+                posts, more = search_posts(project, status, chosen, POSTS)
+                count = count_hits(project, status, chosen) if more or wanted.after else len(posts)
         except SocialcrawlError as error:
             if not wanted.author and not wanted.query:
                 raise
@@ -58,7 +59,8 @@ def show_posts(
     index = describe_index(project, status, work) if wanted.query or work.indexing.read(status).running else None
     return render(
         request, "search.html", 422 if errors else 200, status=status, wanted=wanted, posts=shown, errors=errors,
-        begun=begun, index=index,
+        begun=begun, index=index, count=count, most=MOST_COUNTED,
+        wider=_list_wider(wanted) if begun and not posts else (),
         more=more and urlencode({**wanted.model_dump(exclude_defaults=True), "after": more}),
     )  # fmt: skip
 
@@ -111,7 +113,7 @@ def show_export(request: Request, status: Status, project: Campaigns) -> Respons
     """Show the form of an export."""
     with project.open(status.key) as data:
         terms = data.describe_terms(campaign=status.name)
-    return render(request, "export.html", status=status, terms=terms)
+    return render(request, "export.html", status=status, terms=terms, has_key=bool(os.environ.get("SOCIALCRAWL_KEY")))
 
 
 @data_pages.get("/campaigns/{key}/export.zip", dependencies=OWN)
@@ -136,6 +138,22 @@ def _check_search(wanted: PostChoice) -> tuple[PostQuery | None, dict[str, str]]
         except SettingsError as error:
             errors[name] = str(error)
     return words, errors
+
+
+def _list_wider(wanted: PostChoice) -> list[tuple[str, str]]:
+    """Return (what they search, parameters) of the searches that leave out a part of one that has found nothing."""
+    fewer = {
+        "the same among all posts, also those off topic": {"topic": "all"},
+        "the same of all authors": {"author": ""},
+        "the same at all times": {"since": "", "until": ""},
+        "all posts that these filters leave, without the words": {"query": ""},
+    }
+    given = wanted.model_dump(exclude={"after"})
+    return [
+        (words, urlencode({name: value for name, value in {**given, **change}.items() if value}))
+        for words, change in fewer.items()
+        if any(given[name] != value for name, value in change.items())
+    ]
 
 
 def _may_begin(request: Request, query: str) -> bool:

@@ -11,6 +11,7 @@ from socialcrawl.web.data_models import PostChoice
 
 QUERY_TIME = "20s"
 LARGEST_ANSWER = "4MB"
+MOST_COUNTED, COUNT_TIME = 10_000, "1s"
 
 
 def search_posts(
@@ -22,22 +23,38 @@ def search_posts(
         SettingsError: the query has nothing to search for, or a time is none.
         StoreError: there is no such author, or the database cannot be read.
     """
-    chosen: dict[str, Any] = {
-        "campaign": status.name,
-        "on_topic": wanted.topic == "on",
-        "off_topic": wanted.topic == "off",
-        "author": wanted.author.strip() or None,
-        "since": wanted.since or None,
-        "until": wanted.until or None,
-        "after": wanted.after or None,
-        "limit": limit + 1,
-    }
+    chosen = _choose_posts(status, wanted) | {"after": wanted.after or None, "limit": limit + 1}
     with project.open(status.key) as data:
         if wanted.query.strip():
             rows = [*data.search(wanted.query, timeout=QUERY_TIME, **chosen)]
         else:
             rows = [*data.posts(newest_first=True, **chosen)]
     return rows[:limit], find_cursor(rows[limit - 1], wanted) if len(rows) > limit else None
+
+
+def count_hits(project: Project, status: CampaignStatus, wanted: PostChoice) -> int | None:
+    """Return how many posts all pages of a search have together; more than MOST_COUNTED: that, or more.
+
+    Returns:
+        None where they cannot be counted in time.
+
+    Raises:
+        SocialcrawlError: see `search_posts`.
+    """
+    chosen = _choose_posts(status, wanted)
+    with project.open(status.key) as data:
+        return data.count_posts(wanted.query, most=MOST_COUNTED + 1, timeout=COUNT_TIME, **chosen)
+
+
+def _choose_posts(status: CampaignStatus, wanted: PostChoice) -> dict[str, Any]:
+    return {
+        "campaign": status.name,
+        "on_topic": wanted.topic == "on",
+        "off_topic": wanted.topic == "off",
+        "author": wanted.author.strip() or None,
+        "since": wanted.since or None,
+        "until": wanted.until or None,
+    }
 
 
 def find_cursor(post: Mapping[str, Any], wanted: PostChoice) -> str:

@@ -83,12 +83,14 @@ class DataWork:
         exports: slots of exports, and of reports as files.
         drafting: the slot of quotes and previews; a few more wait.
         indexing: brings search indexes up to date.
+        writing: what the newest export of each campaign writes, and how many of its rows are written, by campaign.
     """
 
     def __init__(self, project: Project) -> None:
         self.queries, self.exports = WorkSlots(QUERIES, "searches and queries"), WorkSlots(EXPORTS, "exports")
         self.drafting = WorkSlots(1, "quotes and previews", MOST_WAITING)
         self.indexing = SearchIndexing(project)
+        self.writing: dict[str, tuple[str, int]] = {}
 
 
 def get_work(request: Request) -> DataWork:

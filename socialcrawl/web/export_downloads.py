@@ -5,7 +5,7 @@ import io
 import shutil
 import threading
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -49,7 +49,13 @@ class ZipDownload(StreamingResponse):
 
 
 async def export_campaign(
-    request: Request, project: Project, status: CampaignStatus, options: Mapping[str, Any], slots: WorkSlots
+    request: Request,
+    project: Project,
+    status: CampaignStatus,
+    options: Mapping[str, Any],
+    slots: WorkSlots,
+    *,
+    tell: Callable[[str, int], None] = lambda what, rows: None,
 ) -> ZipDownload:
     """Return an export of a campaign.
 
@@ -59,6 +65,7 @@ async def export_campaign(
         status: the campaign.
         options: arguments of `Dataset.export`.
         slots: exports at once.
+        tell: called with what is being written, and how many of its rows were.
 
     Raises:
         HTTPException: other exports are running.
@@ -67,7 +74,7 @@ async def export_campaign(
     slots.take()
     folder, stop = Path(mkdtemp(prefix="socialcrawl-")), threading.Event()
     name = f"{status.name}-export"
-    writing = asyncio.create_task(asyncio.to_thread(_write_export, project, status, folder, options, stop))
+    writing = asyncio.create_task(asyncio.to_thread(_write_export, project, status, folder, options, stop, tell=tell))
     try:
         while not (await asyncio.wait({writing}, timeout=LOOK))[0]:
             if await request.is_disconnected():
@@ -83,16 +90,23 @@ async def export_campaign(
 
 
 def _write_export(
-    project: Project, status: CampaignStatus, folder: Path, options: Mapping[str, Any], stop: threading.Event
+    project: Project,
+    status: CampaignStatus,
+    folder: Path,
+    options: Mapping[str, Any],
+    stop: threading.Event,
+    *,
+    tell: Callable[[str, int], None],
 ) -> None:
-    def watch(*_: object) -> None:
+    def watch(what: str, rows: int) -> None:
         if stop.is_set():
             raise SocialcrawlError("The export was cancelled.")
+        tell(what, rows)
         check_room(folder)
 
     with project.open(status.key) as data:
         data.export(folder / EXPORT, campaign=status.name, watch=watch, **options)
-    watch()
+    watch("zip archive", 0)
 
 
 def check_room(folder: Path, largest: int = LARGEST) -> None:

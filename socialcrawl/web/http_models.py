@@ -199,6 +199,14 @@ class PostItems(BaseModel):
     next: str | None = Field(description="`after` of the next page; null: this is the last one")
 
 
+class FoundPosts(PostItems):
+    """Posts that match a query, the newest first."""
+
+    count: int | None = Field(
+        description="posts of all pages; 10,001: more than 10,000; null: they were not counted, or not in time"
+    )
+
+
 class ExplanationItem(BaseModel):
     """Why a campaign read an account, or did not."""
 

@@ -101,3 +101,59 @@ def test_without_scripts_and_on_a_phone_all_but_the_chart_works(folder, tmp_path
         page.get_by_role("button", name="Run").click()
         assert "only reads" in page.get_by_role("alert").inner_text()
         assert page.elsewhere == []
+
+
+@NO_BROWSER
+def test_a_wide_table_scrolls_in_its_box_on_a_phone_and_shows_that_it_goes_on(folder, tmp_path):
+    size = {"width": 400, "height": 800}
+    with served(folder, state=tmp_path / "state") as pages, browsing(viewport=size) as page:
+        page.goto(pages.url)
+        page.get_by_role("link", name="example").click()
+        address = page.url
+        for name in (
+            "accounts",
+            "sql?question=loudest_posts",
+            "sql?question=topic_by_day",
+            "search",
+            "export",
+            "label",
+        ):
+            page.goto(f"{address}/{name}")
+            assert page.evaluate("document.documentElement.scrollWidth") <= 400, name
+            assert page.evaluate("[...document.querySelectorAll('main table')].every((one) => one.closest('.wide'))")
+        page.get_by_role("link", name="All accounts on topic").click()
+        box = page.get_by_role("group", name="accounts")
+        before = box.screenshot()
+        assert box.evaluate("one => one.scrollWidth > one.clientWidth")
+        assert box.evaluate("one => getComputedStyle(one).backgroundImage").count("linear-gradient") == 4
+        box.focus()
+        page.keyboard.press("ArrowRight")
+        wait_until(page, lambda: box.evaluate("one => one.scrollLeft") > 0)
+        assert box.screenshot() != before
+        check_quiet(page)
+
+
+@NO_BROWSER
+def test_a_tab_that_nobody_sees_gives_its_connection_back_and_takes_one_when_it_is_shown_again(folder, tmp_path):
+    show = "(hidden) => { Object.defineProperty(document, 'hidden', { value: hidden, configurable: true }); "
+    show += "document.dispatchEvent(new Event('visibilitychange')); }"
+    with served(folder, state=tmp_path / "state") as pages, browsing() as page:
+        opened, ended = [], []
+        page.on("request", lambda one: opened.append(one.url) if one.url.endswith("/events") else None)
+        page.on("requestfailed", lambda one: ended.append(one.url) if one.url.endswith("/events") else None)
+        page.goto(pages.url)
+        page.get_by_text("Live: changes appear by themselves.").wait_for()
+        assert (len(opened), len(ended)) == (1, 0)
+        page.evaluate(show, True)
+        wait_until(page, lambda: len(ended) == 1)
+        assert len(opened) == 1
+        page.evaluate(show, False)
+        wait_until(page, lambda: len(opened) == 2)
+        assert len(ended) == 1
+        assert page.elsewhere == []
+
+
+def wait_until(page, holds):
+    """Wait until something holds; the test run ends a wait that is too long."""
+    while not holds():
+        page.wait_for_timeout(50)

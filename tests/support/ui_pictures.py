@@ -2,7 +2,8 @@
 
 Without a folder of campaigns, two demos and campaigns of the other kinds run first. Widths of a phone, a tablet and a
 large screen, light and dark.
-`python tests/support/ui_pictures.py --live FILE` draws the picture of the README: `socialcrawl demo --ui` half-way.
+`python tests/support/ui_pictures.py --live FILE` draws the picture of the README: `socialcrawl demo --ui` half-way;
+`--label FILE` that of a post to label.
 """
 
 import os
@@ -108,10 +109,34 @@ def take_live_picture(out: Path, folder: Path) -> None:
     Image.open(out).convert("RGB").quantize(COLOURS).save(out, optimize=True)
 
 
+def take_label_picture(out: Path, folder: Path) -> None:
+    """Take the picture of a post to label, after a model was trained from the labels of 40."""
+    socialcrawl("demo", "--db", "astronomy.db", "--steps", "150", folder=folder)
+    with served(folder / "astronomy.db", state=folder / "state") as pages:
+        bearer = {"authorization": f"Bearer {pages.token}"}
+        with httpx.Client(base_url=pages.url, headers=bearer, timeout=60) as client:
+            own = f"api/v1/campaigns/{client.get('api/v1/campaigns').json()['campaigns'][0]['key']}"
+            for post in client.get(f"{own}/label-queue", params={"limit": 40}).json()["posts"]:
+                client.put(f"{own}/labels", json={"post": post["id"], "on_topic": "telescope" in post["text"]})
+            client.post(f"{own}/models", json={"learner": "logistic"}).raise_for_status()
+        with browsing(viewport={"width": 1200, "height": 900}) as page:
+            page.goto(f"{pages.url}login#token={pages.token}")
+            page.wait_for_url(pages.url)
+            page.locator("th a").first.click()
+            page.get_by_role("link", name="Label posts").click()
+            page.get_by_role("button", name="Undo").wait_for()
+            page.wait_for_timeout(1_000)
+            end = page.locator("#train").bounding_box()
+            clip = {"x": 0, "y": 0, "width": 1200, "height": end["y"] + end["height"] + 12}
+            page.screenshot(path=out, full_page=True, clip=clip)
+    Image.open(out).convert("RGB").quantize(COLOURS).save(out, optimize=True)
+
+
 if __name__ == "__main__":
-    if sys.argv[1] == "--live":
+    if sys.argv[1] in ("--live", "--label"):
         with TemporaryDirectory() as made:
-            take_live_picture(Path(sys.argv[2]), Path(made))
+            take = take_live_picture if sys.argv[1] == "--live" else take_label_picture
+            take(Path(sys.argv[2]), Path(made))
         sys.exit()
     out = Path(sys.argv[1])
     with TemporaryDirectory() as made:

@@ -150,6 +150,47 @@ def find_posts(
         yield from both if most is None else islice(both, most)
 
 
+def count_posts(
+    connection: Connection, query: PostQuery | None, among: PostFilter, most: int, check: Callable[[], None]
+) -> int:
+    """Return how many posts match, at most `most`.
+
+    Args:
+        connection: the database.
+        query: what they have to match; None: all posts that the filter leaves.
+        among: which posts are counted.
+        most: where counting ends.
+        check: called now and then; an error that it raises ends the counting.
+
+    Raises:
+        StoreError: no account of the database has the author's name or id.
+    """
+    keys = _read_keys(connection, among, check) if query is None else find_posts(connection, query, among, most, check)
+    count = 0
+    with closing(keys):
+        for count, _ in enumerate(islice(keys, most), 1):
+            if count % SOME == 0:
+                check()
+    return count
+
+
+def _read_keys(connection: Connection, among: PostFilter, check: Callable[[], None]) -> Generator[PostKey, None, None]:
+    """Yield the posts that a filter leaves, in no order; told apart here, so that `check` is called in time."""
+    on_topic = among.campaign is not None and not among.off_topic
+    mine = f"h.campaign = {0 if among.campaign is None else int(among.campaign)}"
+    join = f"join hit h on h.post = p.id and {mine}" if on_topic else ""
+    hit = f"exists (select 1 from hit h where h.post = p.id and {mine})" if among.off_topic else "false"
+    author = "" if among.author is None else match_authors(connection, among.author)
+    sql = f"select p.created_at, p.id, {hit} from post p {join} where true{author}"
+    dated = among.since is not None or among.until is not None
+    for rows in stream_rows(connection, sql, {}, SOME):
+        check()
+        for created_at, key, is_hit in rows:
+            found = PostKey(find_moment(created_at) if dated else UNDATED, key)
+            if not is_hit and (not dated or among.has(found)):
+                yield found
+
+
 def read_rows(
     connection: Connection, sql: str, parameters: Mapping[str, Any], keys: Sequence[PostKey]
 ) -> list[Sequence[Any]]:

@@ -4,13 +4,14 @@ import asyncio
 import csv
 import io
 import json
+import re
 import shutil
 import sqlite3
 import time
 import zipfile
 from contextlib import closing
 from itertools import pairwise
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote
 
 import pytest
 from found_posts import BEGIN, post_row
@@ -137,6 +138,47 @@ def test_older_posts_are_a_link_away_with_the_same_filters(client, page, monkeyp
             break
         found = client.get(f"{found.url.path}{more[0]}")
     assert len(texts) == 5
+
+
+def test_the_number_of_hits_is_that_of_all_pages_and_ends_at_a_bound(client, page, api, monkeypatch):
+    monkeypatch.setattr("socialcrawl.web.data_pages.POSTS", 2)
+
+    def said(**given):
+        return re.search(r'class="found" role="status"><strong>(.*?)</strong>', page("search", **given).text)[1]
+
+    assert said(query="moon", topic="all") == "5 posts"
+    assert said(query="sun") == "1 post"
+    assert said(topic="all") == f"{len(TEXTS)} posts"
+    assert said(topic="off", since="2023-11-15") == f"{count_off_topic(1)} posts"
+    assert said(topic="all", author="1001") == "3 posts"
+    older = next(link for link in PageShape(page("search", topic="all").text).links if link and "after=" in link)
+    assert f"<strong>{len(TEXTS)} posts</strong>" in client.get(f"{page('search').url.path}{older}").text
+    assert api("search", query="moon", topic="all", limit=1, count=True).json()["count"] == 5
+    assert api("search", query="moon", topic="all", limit=1).json()["count"] is None
+    monkeypatch.setattr(data_reading, "MOST_COUNTED", 3)
+    monkeypatch.setattr("socialcrawl.web.data_pages.MOST_COUNTED", 3)
+    assert said(query="moon", topic="all") == said(topic="all") == "More than 3 posts"
+    monkeypatch.setattr(data_reading, "COUNT_TIME", "0.0000001s")
+    assert said(query="moon", topic="all") == said(topic="all") == "Many posts"
+
+
+def count_off_topic(begin):
+    """The number of posts off topic from a day after the first on."""
+    return sum(key not in ON_TOPIC for key in range(begin, len(TEXTS)))
+
+
+def test_a_search_that_finds_nothing_offers_wider_ones_that_find_more(client, page):
+    asked = {"query": "moon", "author": "1000", "since": "2030-01-01", "topic": "off"}
+    nothing = page("search", **asked)
+    assert texts_of(nothing) == []
+    wider = [link for link in PageShape(nothing.text).links if link and link.startswith("?")]
+    assert [dict(parse_qsl(link[1:])) for link in wider] == [
+        {**asked, "topic": "all"},
+        {name: value for name, value in asked.items() if name != "author"},
+        {name: value for name, value in asked.items() if name != "since"},
+        {name: value for name, value in asked.items() if name != "query"},
+    ]
+    assert len(texts_of(client.get(f"{nothing.url.path}{wider[2]}"))) == 2
 
 
 @pytest.mark.parametrize(
@@ -300,8 +342,27 @@ def test_what_an_export_cannot_be_is_said_and_leaves_nothing_behind(page, api, t
     assert list(tmp_path.iterdir()) == []
 
 
+def test_how_far_an_export_is_can_be_seen_while_it_runs_and_not_afterwards(page, api, monkeypatch):
+    seen = []
+    room = export_downloads.check_room
+    monkeypatch.setattr(
+        export_downloads, "check_room", lambda folder: (seen.append(api("export-progress").json()), room(folder))
+    )
+    assert page("export.zip", format=["csv", "gexf"]).status_code == 200
+    assert {one["writing"] for one in seen} >= {"posts", "network"}
+    assert max(one["rows"] for one in seen if one["writing"] == "posts") == len(TEXTS)
+    assert api("export-progress").json() == {"writing": None, "rows": 0}
+    shown = page("export").text
+    assert 'datasheet.md" download' in shown
+    assert 'report.html" download' in shown
+
+
 def test_pseudonyms_take_the_key_of_the_environment(page, monkeypatch):
+    monkeypatch.delenv("SOCIALCRAWL_KEY", raising=False)
+    assert "which is not set" in page("export").text
     monkeypatch.setenv("SOCIALCRAWL_KEY", "0123456789abcdef-a-key-for-tests")
+    assert "which is set" in (shown := page("export").text)
+    assert "a-key-for-tests" not in shown
     files = read_zip(page("export.zip", format="csv", pseudonymise=True))
     assert json.loads(files["datasheet.json"])["pseudonymised"] is True
     assert b"1000" not in files["accounts.csv"]
@@ -343,9 +404,9 @@ def test_an_export_whose_client_goes_while_it_is_written_ends(folder, tmp_path, 
         async def is_disconnected(self):
             return True
 
-    def wait(*given):
+    def wait(*given, **more):
         given[-1].wait(60)
-        return real(*given)
+        return real(*given, **more)
 
     real = export_downloads._write_export
     monkeypatch.setattr(export_downloads, "_write_export", wait)
@@ -444,6 +505,17 @@ def test_a_server_is_searched_and_exported_likewise_and_its_superuser_asks_nothi
                     key = one.get("/api/v1/campaigns").json()["campaigns"][0]["key"]
                     pages.append(texts_of(one.get(f"/campaigns/{key}/{name}")))
                 assert pages[0] == pages[1] != []
+            for given in (
+                {"query": "moon"},
+                {"topic": "off", "author": "1000"},
+                {"topic": "on", "since": "2023-11-16"},
+            ):
+                counts = []
+                for one in (client, other):
+                    key = one.get("/api/v1/campaigns").json()["campaigns"][0]["key"]
+                    asked = {"topic": "all", "count": True, **given}
+                    counts.append(one.get(f"/api/v1/campaigns/{key}/search", params=asked).json()["count"])
+                assert counts[0] == counts[1] > 0
             key = client.get("/api/v1/campaigns").json()["campaigns"][0]["key"]
             assert "was refused for the role" in client.get(f"/campaigns/{key}/sql?query=select+1").text
             files = read_zip(client.get(f"/campaigns/{key}/export.zip?format=csv"))
