@@ -11,9 +11,15 @@ from pathlib import Path
 
 import pytest
 from example_counts import many
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("a share", max_examples=many(settings.default.max_examples))
+# No test depends on the speed of the machine.
+settings.register_profile(
+    "a share",
+    max_examples=many(settings.default.max_examples),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("a share")
 
 # When this is imported no test is: `commands` copies the environment for child processes. Every worker has its own.
