@@ -74,7 +74,7 @@ def read_steps(page):
 
 def watch(page):
     """Start the campaign, watch its curve rise without a reload, and have an account explained."""
-    page.get_by_role("link", name="its page").click()
+    page.locator(".crumbs a").click()
     page.get_by_text("Nothing to show yet").wait_for()
     page.get_by_role("button", name="Start", exact=True).click()
     page.locator(".badge", has_text=re.compile("running|waiting")).wait_for()
