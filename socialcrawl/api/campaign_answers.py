@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, runtime_checkable
 
 from socialcrawl.api.argument_checks import (
     FUNCTION,
@@ -12,8 +12,8 @@ from socialcrawl.api.argument_checks import (
     PATH,
     SWITCH,
     TEXT,
-    ArgumentRule,
     check_arguments,
+    make_type_rule,
     make_whole_rule,
 )  # fmt: skip
 from socialcrawl.api.data_export import KEY, export_dataset
@@ -23,27 +23,32 @@ from socialcrawl.api.label_file import LABELS, LabelFile, choose_unlabelled
 from socialcrawl.api.match_preview import ModelPreview, preview_model
 from socialcrawl.api.post_search import describe_posts
 from socialcrawl.api.text_report import CampaignPage, TextReport
+from socialcrawl.campaign.campaign_edits import read_settings_text
+from socialcrawl.campaign.plan import make_topic
 from socialcrawl.crawls.kept_crawls import KeptCrawls
 from socialcrawl.crawls.text_models.model_file import read_model
+from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.export import ExportOptions
 from socialcrawl.storage.queries.read_session import ReadSession
 from socialcrawl.storage.queries.summary import find_campaign
 
 SHOWN = ("author", "author_id", "created_at", "page")  # of a post to label, beside its text
 
-if TYPE_CHECKING:
-    from socialcrawl.api.campaign_file import CampaignFile
+
+@runtime_checkable
+class EditedFile(Protocol):
+    """What a CampaignFile has for previews."""
+
+    @property
+    def path(self) -> Path:
+        """Where the file is."""
+
+    @property
+    def text(self) -> str:
+        """The text with all changes."""
 
 
-def _convert_file(given: Any) -> Any:
-    from socialcrawl.api.campaign_file import CampaignFile  # noqa: PLC0415 - most programs edit no file
-
-    if not isinstance(given, CampaignFile):
-        raise TypeError
-    return given
-
-
-EDITED = ArgumentRule("a CampaignFile", _convert_file)
+EDITED = make_type_rule(EditedFile, "a CampaignFile")
 
 
 class CampaignAnswers:
@@ -234,7 +239,7 @@ class CampaignAnswers:
     )  # fmt: skip
     def preview_model(
         self,
-        file: "CampaignFile",
+        file: EditedFile,
         *,
         limit: int = 5,
         most: int | None = None,
@@ -244,7 +249,7 @@ class CampaignAnswers:
         """Return which stored posts and accounts change sides if a campaign file with a model is saved.
 
         Args:
-            file: the file, saved or not, after `use_model`.
+            file: a CampaignFile, saved or not, after `use_model`.
             limit: the number of examples of each sort.
             most: the number of stored posts to judge, drawn from all; None: all.
             seed: of the draws.
@@ -261,6 +266,7 @@ class CampaignAnswers:
             >>> data.preview_model(file, most=5).examined <= 7
             True
         """
-        from socialcrawl.api.campaign_file import make_model_topic  # noqa: PLC0415 - most programs edit no file
-
-        return preview_model(self._session, campaign, make_model_topic(file), (seed, most), limit)
+        topic = make_topic(read_settings_text(file.text, file.path))
+        if topic.judge is None:
+            raise SettingsError(f"{file.path} names no model: call use_model() first.")
+        return preview_model(self._session, campaign, topic, (seed, most), limit)

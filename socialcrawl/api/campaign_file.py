@@ -7,18 +7,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from socialcrawl.api.argument_checks import PATH, SWITCH, TEXT, ArgumentRule, check_arguments
-from socialcrawl.campaign.campaign_edits import apply_changes, check_digest, decode_raw, list_changes, save_changes
+from socialcrawl.campaign.campaign_edits import (
+    apply_changes,
+    check_digest,
+    decode_raw,
+    list_changes,
+    read_settings_text,
+    save_changes,
+)
 from socialcrawl.campaign.change_rules import compare_plans, list_fixed
 from socialcrawl.campaign.cost_outlook import has_begun
-from socialcrawl.campaign.plan import make_plan, make_topic
-from socialcrawl.campaign.settings import Settings, check_settings, decode_campaign, place_settings, read_campaign_bytes
+from socialcrawl.campaign.plan import make_plan
+from socialcrawl.campaign.settings import Settings, decode_campaign, read_campaign_bytes
 from socialcrawl.campaign.settings_schema import describe_sections
 from socialcrawl.campaign.template_file import make_template_text, write_new_file
 from socialcrawl.crawls.facts import DEFAULT
 from socialcrawl.daemon.campaign_check import check_campaign
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.formats.documents import compute_checksum
-from socialcrawl.graph.relevance import Topic
 from socialcrawl.platforms.facts import DEFAULT as DEFAULT_PLATFORM
 
 if TYPE_CHECKING:
@@ -308,7 +314,7 @@ class CampaignFile:
         """
         after = make_plan(self._read_settings())
         try:
-            before = make_plan(_read_settings(decode_raw(self._data, self._path), self._path))
+            before = make_plan(read_settings_text(decode_raw(self._data, self._path), self._path))
         except SettingsError:  # what was wrong is corrected: a run compares what it stored
             return []
         return compare_plans(before, after)
@@ -386,21 +392,4 @@ class CampaignFile:
         self._data = data
 
     def _read_settings(self) -> Settings:
-        return _read_settings(self._text, self._path)
-
-
-def make_model_topic(file: CampaignFile) -> Topic:
-    """Return the topic of a campaign file, of which a model decides.
-
-    Raises:
-        SettingsError: it names no model, or one that cannot be read.
-    """
-    topic = make_topic(file._read_settings())  # noqa: SLF001 (of an object of this module)
-    if topic.judge is None:
-        raise SettingsError(f"{file.path} names no model: call use_model() first.")
-    return topic
-
-
-def _read_settings(raw: str, path: Path) -> Settings:
-    text, given = decode_campaign(raw.encode(), path)
-    return place_settings(check_settings(given, str(path), text), path)
+        return read_settings_text(self._text, self._path)

@@ -16,7 +16,7 @@ from socialcrawl.crawls.text_models.vocabulary import count_words, identify_word
 from socialcrawl.engine.draws import draw_chance
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.storage.database.connection import Opened
-from socialcrawl.storage.queries.topic_posts import StoredPost, count_stored_posts, read_stored_posts
+from socialcrawl.storage.queries.topic_posts import CampaignPost, count_stored_posts, read_stored_posts
 from socialcrawl.system.files import replace_file
 from socialcrawl.system.locks import Lock
 
@@ -166,7 +166,7 @@ def choose_unlabelled(
 
 def draw_stored_posts(
     connection: Opened, campaign: int, seed: int, most: int | None
-) -> tuple[Iterator[StoredPost], int]:
+) -> tuple[Iterator[CampaignPost], int]:
     """Return the stored posts of a campaign by their ids, about `most` of them, drawn; and how many there are.
 
     Args:

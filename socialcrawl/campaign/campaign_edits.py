@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from socialcrawl.campaign.settings import check_settings, decode_campaign, read_campaign_bytes
+from socialcrawl.campaign.settings import Settings, check_settings, decode_campaign, place_settings, read_campaign_bytes
 from socialcrawl.errors import ConflictError, HeldError, SettingsError, StoreError
 from socialcrawl.formats.documents import DEEPEST, decode_text, hide_secret, parse_toml
 from socialcrawl.system.bounds import MAX_TOML
@@ -208,3 +208,13 @@ def decode_raw(data: bytes, path: Path) -> str:
     """
     decode_campaign(data, path)
     return data.decode("utf-8-sig")
+
+
+def read_settings_text(raw: str, path: Path) -> Settings:
+    """Return the settings that a text of the campaign file `path` means.
+
+    Raises:
+        SettingsError: with one line for each key that is wrong.
+    """
+    text, given = decode_campaign(raw.encode(), path)
+    return place_settings(check_settings(given, str(path), text), path)

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
 from socialcrawl import describe_settings
-from socialcrawl.web.field_labels import BASIC, name_field
+from socialcrawl.web.field_labels import BASIC, HELP, SECTIONS, name_field
 
 IF_IN_TEMPLATE = ("source.base_url", "source.contact", "source.hosts")
 """Those of BASIC that matter on some platforms only: their templates set them."""
@@ -58,7 +58,7 @@ class FormField:
     @property
     def help(self) -> str:
         """What it means, as sentences begin; without the symbol that papers have for it."""
-        text = re.sub(r"^[A-Za-z](?:: |, )", "", str(self.described["description"]))
+        text = HELP.get(self.key) or re.sub(r"^[A-Za-z](?:: |, )", "", str(self.described["description"]))
         return f"{text[:1].upper()}{text[1:]}"
 
     @property
@@ -262,7 +262,8 @@ def make_fields(
             else:
                 fields.append(field)
         if fields:
-            others.append(FormSection(section["name"] or "general", section["description"], fields))
+            said = SECTIONS.get(section["name"]) or section["description"].split("; see")[0].rstrip(".")
+            others.append(FormSection(section["name"] or "general", said, fields))
     return [FormSection("", "", [basic[key] for key in BASIC if key in basic]), *others]
 
 

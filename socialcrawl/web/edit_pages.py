@@ -60,6 +60,11 @@ NOTES = {
     "created": "The campaign file is written. Nothing was requested yet.", "saved": "Saved.", "epoch": "Saved.",
 }  # fmt: skip
 """What is said after a file was saved, by how that was."""
+ENOUGH = {
+    "topic.keywords": ["sky"], "capture.from": "2026-01-01", "source.contact": "mailto:me@example.org",
+    "source.base_url": "https://social.example",
+}  # fmt: skip
+"""What campaigns need to be possible at all."""
 TEXTS, PLACE, WAS, DIGEST, WHAT = "-texts", "-place", "-was", "-digest", "-do"
 """Fields of the form that are no settings."""
 PART = "x-part"  # the header of a script that wants the answer only, without the page
@@ -129,8 +134,10 @@ class Shown:
 @edit_pages.get("/new")
 def show_new(request: Request, project: Campaigns, kind: Choice = "", platform: Choice = "") -> Response:
     """Show the choice of kind and platform, or the form for a new campaign."""
-    if not kind or not platform or project.folder is None:
-        return render(request, "new.html", choices=_list_choices(), folder=project.folder)
+    why = _explain_lack(kind, platform) if kind and platform else ""
+    if not kind or not platform or why or project.folder is None:
+        shown = {"choices": _list_choices(), "folder": project.folder, "chosen": (kind, platform), "why": why}
+        return render(request, "new.html", 409 if why else 200, **shown)
     form = _open_new(kind, platform)
     form.typed |= dict.fromkeys(EXAMPLES, "")
     form.was = dict(form.shown)
@@ -219,6 +226,28 @@ def _read_template(kind: str, platform: str) -> tuple[Described, Mapping[str, An
     return describe(kind=kind, platform=platform), file.values
 
 
+@cache
+def _explain_lack(kind: str, platform: str) -> str:
+    """Return why a platform cannot have campaigns of a kind; "" where it can.
+
+    Raises:
+        SettingsError: there is no such kind or platform.
+    """
+    known, _ = _read_template(kind, platform)
+    keys = dict(list_keys(known))
+    values: dict[str, Any] = {"kind": kind}
+    for key, value in {**ENOUGH, "source.platform": platform}.items():
+        section, _, name = key.partition(".")
+        if key in keys:
+            values.setdefault(section, {})[name] = value
+    try:
+        CampaignFile.draft(Path("campaign.toml"), values).check()
+    except SettingsError as error:
+        problems = locate_problems(error, "campaign.toml", keys)
+        return next((put_in_words(text, keys) for key, text in problems if key not in keys), "")
+    return ""
+
+
 def _open_file(project: Project, status: CampaignStatus, file: CampaignFile) -> EditForm:
     described = describe_values(file.values)
     shown = show_file(file, described)
@@ -261,6 +290,12 @@ def _create(project: Project, form: EditForm, values: Mapping[str, Any]) -> Camp
             return file
     except SettingsError as error:
         form.add_problems(error, f"{project.folder}/{values.get('name')}.toml")
+    if "name" in form.wrong:  # then nothing else was looked at
+        path = Path(f"{project.folder}/campaign.toml")
+        try:
+            CampaignFile.draft(path, {key: one for key, one in values.items() if key != "name"}).check()
+        except SettingsError as error:
+            form.add_problems(error, str(path))
     return None
 
 

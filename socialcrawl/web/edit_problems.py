@@ -16,6 +16,7 @@ HINTS = (
 """What sentences are about that name no key."""
 BEGINNING = re.compile(r"^\[(\w+)\] (\w+)( = .*?)?: ")
 LIST = re.compile(r'\b\w+ = \[("[^"]*"(?:, "[^"]*")*)\]')
+KIND = re.compile(r'\bkind = "(\w+)"')
 GIVEN = re.compile(r"\b(write|as) \w+ = (\S+)")
 SET = re.compile(r"\bset (\w+) = (\w+)")
 UNDER = re.compile(r"\b(\w+) (?:under|in) \[(\w+)\]")
@@ -57,7 +58,7 @@ def put_in_words(sentence: str, known: Collection[str]) -> str:
         found = [one for one in known if one.rpartition(".")[2] == key and one.startswith(section)]
         return f"“{name_field(found[0])}”" if found else key
 
-    said = BEGINNING.sub("", sentence)
+    said = KIND.sub(lambda found: f"“{found[1].capitalize()}”", BEGINNING.sub("", sentence))
     said = LIST.sub(lambda found: _list_lines(re.findall('"([^"]*)"', found[1])), said)
     said = GIVEN.sub(lambda found: f"{found[1]} {found[2]}", said)
     said = SET.sub(lambda found: f"set {name(found[1])} to {SWITCHES.get(found[2], found[2])}", said)

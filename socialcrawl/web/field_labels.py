@@ -88,6 +88,37 @@ MORE = {
 }  # fmt: skip
 """All others that need other words than their keys."""
 
+HELP = {
+    "name": "The campaign and its file are called like this: letters, digits and _ . -",
+    "topic.keywords": "Words, phrases, or beginnings of words with a star (modul*). Upper and lower case are the same",
+    "topic.languages": "Only posts in these languages count, by their codes: en, de, zh-TW. None: all languages",
+    "capture.from": "Posts written then or later are read: a day, such as 2026-03-01, or a time in UTC, such as "
+    "2026-03-01T12:00:00Z",
+    "capture.until": "Posts written before that are read. None: until the campaign begins",
+    "seeds.search": "Search for the keywords, and begin with the authors of what is found",
+    "seeds.usernames": "They are read first. Write names without @, or addresses of pages",
+    "crawl.steps": "The campaign is done after so many accounts. Those that it begins with do not count",
+    "budget.max_money": "The campaign stops before it costs more US dollars, by the platform's prices",
+    "budget.max_requests": "The campaign stops after so many requests, whatever they return",
+    "budget.max_time": "The campaign stops so long after its first request: 12h are 12 hours, 7d are 7 days",
+    "source.base_url": "Mastodon: the address of your instance, https://INSTANCE. Elsewhere: another server than the "
+    "platform's own, such as the mock",
+    "source.contact": "An address at which server operators can reach you, such as mailto:me@example.org. It is sent "
+    "with each request",
+    "source.hosts": "Mastodon: other instances from which accounts are fetched. Web: hosts whose pages are fetched, "
+    "such as *.example.org. * is any",
+    "source.token_env": "The name of the environment variable that holds the token or the app password. Never type the "
+    "token itself",
+}
+"""What forms say of those in place of the help of the file, which is for people who know it."""
+SECTIONS = {
+    "crawl": "How accounts are chosen, and how many are read",
+    "limits": "Rate limits of your own, and pauses after errors",
+    "schedule": "When the campaign runs",
+    "compliance": "Checks for posts that the platform no longer shows, which are deleted",
+    "notify": "Notices when the campaign is paused, done or stalled, or its platform is down",
+}
+
 
 def name_field(key: str) -> str:
     """Return how a setting is called, by its dotted key."""

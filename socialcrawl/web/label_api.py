@@ -21,7 +21,7 @@ from socialcrawl.web.label_models import (
     ModelItems,
     ModelPlanItem,
     NewLabel,
-    SettingChange,
+    SettingChangeItem,
     SidesItem,
     TrainingRequest,
     WaitingPost,
@@ -116,7 +116,7 @@ async def preview_model(
     plan = await turns.run(lambda: queues.preview_model(status, model, keep_keywords=keep_keywords))
     return ModelPlanItem(
         digest=plan.file.digest,
-        settings=[SettingChange(key=key, before=before, after=after) for key, before, after in plan.settings],
+        settings=[SettingChangeItem(key=key, before=before, after=after) for key, before, after in plan.settings],
         preview=None if plan.preview is None else SidesItem.model_validate(asdict(plan.preview)),
         at_most=dict(plan.at_most),
         effect=describe_effect(status, epoch=True),

@@ -115,7 +115,7 @@ class ModelChoice(BaseModel):
     digest: str = Field(min_length=1, max_length=200, description=SEEN)
 
 
-class SettingChange(BaseModel):
+class SettingChangeItem(BaseModel):
     """A setting of the campaign file that would change."""
 
     key: str
@@ -142,7 +142,7 @@ class ModelPlanItem(BaseModel):
     """What it would change if the campaign used a model; nothing is saved."""
 
     digest: str = Field(description="of the campaign file: send it with the change")
-    settings: list[SettingChange]
+    settings: list[SettingChangeItem]
     preview: SidesItem | None = Field(description="null: the campaign has not begun")
     at_most: dict[str, Any] = Field(description="what the campaign can still request and cost with the change")
     effect: str = Field(description="what would happen to the campaign, and when")

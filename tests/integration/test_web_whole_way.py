@@ -51,8 +51,8 @@ def create(page, folder, mock):
     page.locator("summary", has_text=re.compile("^\\s*Source")).click()
     page.get_by_label("Server", exact=True).fill(mock.url)
     page.locator("summary", has_text=re.compile("^\\s*Limits")).click()
-    page.get_by_label("K", exact=True).fill("4")
-    page.get_by_label("D", exact=True).fill("1.0")
+    page.get_by_label("Requests in a window", exact=True).fill("4")
+    page.get_by_label("Length of a window, in seconds", exact=True).fill("1.0")
     page.locator("#quote").get_by_text(f"{TOKEN_ENV} is set for this server.").wait_for()
     most = page.locator(".needs tr", has_text="Requests").locator("td").nth(1)
     wait_until(page, lambda: int(most.inner_text().replace(",", "")) > 2 * STEPS)
@@ -74,7 +74,7 @@ def read_steps(page):
 
 def watch(page):
     """Start the campaign, watch its curve rise without a reload, and have an account explained."""
-    page.get_by_role("link", name="its page").click()
+    page.locator(".crumbs a").click()
     page.get_by_text("Nothing to show yet").wait_for()
     page.get_by_role("button", name="Start", exact=True).click()
     page.locator(".badge", has_text=re.compile("running|waiting")).wait_for()

@@ -112,7 +112,7 @@ def read_off_topic_posts(connection: Connection, campaign: int, most: int) -> li
         return list(_select_evenly(((str(row[0]), str(row[1])) for row in rows), searched, most, int(count)))
 
 
-class StoredPost(NamedTuple):
+class CampaignPost(NamedTuple):
     """A stored post of a campaign.
 
     Attributes:
@@ -129,7 +129,7 @@ class StoredPost(NamedTuple):
     author: int | None
 
 
-def read_stored_posts(connection: Connection, campaign: int) -> Iterator[StoredPost]:
+def read_stored_posts(connection: Connection, campaign: int) -> Iterator[CampaignPost]:
     """Yield the stored posts of a campaign, by their ids.
 
     Args:
@@ -139,7 +139,7 @@ def read_stored_posts(connection: Connection, campaign: int) -> Iterator[StoredP
     sql = f"{_select_stored(connection, STORED_COLUMNS)} order by p.id"
     with connection.begin():
         for row in connection.execution_options(yield_per=1000).execute(text(sql), {"campaign": campaign}):
-            yield StoredPost(str(row[0]), str(row[1]), bool(row[2]), *row[3:])
+            yield CampaignPost(str(row[0]), str(row[1]), bool(row[2]), *row[3:])
 
 
 def count_stored_posts(connection: Connection, campaign: int) -> int:

@@ -193,8 +193,15 @@ def test_before_a_model_is_used_the_page_says_what_changes_sides_in_the_file_and
     assert (without.status_code, "usernames under [seeds]" in without.json()["detail"]) == (409, True)
     page = client.get(f"/campaigns/{client.key}/label/use", params={"model": "mine-model.json"}).text
     cells = " ".join(re.sub(r"<[^>]+>", " ", page).split())
-    now, on, off = wanted[2:5]
-    assert f"Posts {now:,} {on:,} {off:,} {now + on - off:,}" in cells
+    now, on, off = zip(wanted[2:5], wanted[5:8], strict=True)
+    then = [now[side] + on[side] - off[side] for side in (0, 1)]
+    for name, (first, second) in (
+        ("On topic now", now),
+        ("Come on topic", on),
+        ("Leave it", off),
+        ("On topic then", then),
+    ):
+        assert f"{name} {first:,} {second:,}" in cells
     assert "mine-model.json" in cells
     assert "The change itself costs nothing" in cells
     assert "Then a new epoch begins" in cells
