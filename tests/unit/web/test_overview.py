@@ -24,7 +24,7 @@ def show(*campaigns, choice=ALL, csrf="", total=None, folder=None):
     """The text of the overview, and its HTML."""
     values = {"campaigns": choice.select(campaigns), "choice": choice, "total": total or len(campaigns), "few": 5,
               "places": tell_apart(campaigns, folder), "states": list_states(campaigns),
-              "visitor": PageVisitor(known=True, csrf=csrf)}  # fmt: skip
+              "visitor": PageVisitor(known=True, csrf=csrf), "login": "/login"}  # fmt: skip
     page = TEMPLATES.get_template("overview.html").render(**values)
     return " ".join(re.sub(r"<[^>]*>", " ", page).split()), page
 

@@ -51,7 +51,8 @@ def page_of(text, template):
                "errors": dict.fromkeys(("query", "author", "since", "until"), text), "why": text, "query": text,
                "index": IndexItem(needed=True, running=False, posts=0, why=text), "queries": [], "chosen": None,
                "answer": ReadAnswer([text], ["text"], [[text]], more=True), "longest": 1, "seconds": "1", "most": 1,
-               "largest": 1, "chart": QueryChart("bar", "category", 0, (0,)), "style_ids": []}  # fmt: skip
+               "largest": 1, "chart": QueryChart("bar", "category", 0, (0,)), "style_ids": [],
+               "count": 1, "has_key": True, "login": "/login", "button": ("start", text)}  # fmt: skip
     if template == "account.html":
         values["text"] = ""
     return PageShape(TEMPLATES.get_template(template).render(**values))
