@@ -92,7 +92,7 @@ class LabelQueues:
         stored = True
         if not waiting:
             with self._project.open(status.key) as data:
-                given = {"most": LOOKED_AT, "author": author, "campaign": status.name}
+                given: dict[str, Any] = {"most": LOOKED_AT, "author": author, "campaign": status.name}
                 chosen = data.choose_posts_to_label(labels, count=BATCH, model=model, **given)
                 stored = bool(chosen or data.choose_posts_to_label(count=1, **given))
             with self._lock:
