@@ -193,7 +193,7 @@ class CampaignAnswers:
 
     @check_arguments(
         labels=LABELS, count=make_whole_rule(1), model=PATH, most=make_whole_rule(1), seed=make_whole_rule(0),
-        campaign=TEXT,
+        author=TEXT, campaign=TEXT,
     )  # fmt: skip
     def choose_posts_to_label(
         self,
@@ -203,6 +203,7 @@ class CampaignAnswers:
         model: "str | os.PathLike[str] | None" = None,
         most: int | None = None,
         seed: int = 1,
+        author: str | None = None,
         campaign: str | None = None,
     ) -> list[dict[str, Any]]:
         """Return stored posts of a campaign whose labels teach a model most.
@@ -217,20 +218,23 @@ class CampaignAnswers:
                 of the posts match the topic, half do not, all drawn at random.
             most: the number of stored posts to look at, drawn from all; None: all.
             seed: of the draws.
+            author: only posts of this username or id.
             campaign: its name.
 
         Raises:
             SettingsError: the model cannot be read.
-            StoreError: there is no such campaign.
+            StoreError: there is no such campaign, or no account is called `author`.
 
         Example:
             >>> [post["matches"] for post in data.choose_posts_to_label(count=3)]
             [True, False, True]
+            >>> [post["author"] for post in data.choose_posts_to_label(author="ben")]
+            ['ben']
         """
         learned = None if model is None else read_model(Path(model))
         with self._session.open_reader() as connection:
             number, _ = find_campaign(connection, campaign)
-            found = choose_unlabelled(connection, number, labels, (count, seed, most), learned)
+            found = choose_unlabelled(connection, number, labels, (count, seed, most), learned, author=author)
         rows = describe_posts(self._session, number, [one.id for one in found])
         return [asdict(one) | {name: rows.get(one.id, {}).get(name) for name in SHOWN} for one in found]
 

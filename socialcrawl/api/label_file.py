@@ -16,6 +16,7 @@ from socialcrawl.crawls.text_models.vocabulary import count_words, identify_word
 from socialcrawl.engine.draws import draw_chance
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.storage.database.connection import Opened
+from socialcrawl.storage.post_search.reading import match_authors
 from socialcrawl.storage.queries.topic_posts import CampaignPost, count_stored_posts, read_stored_posts
 from socialcrawl.system.files import replace_file
 from socialcrawl.system.locks import Lock
@@ -146,6 +147,8 @@ def choose_unlabelled(
     labels: LabelFile | None,
     wanted: tuple[int, int, int | None],
     model: TextModel | None = None,
+    *,
+    author: str | None = None,
 ) -> list[StoredText]:
     """Return the stored posts of a campaign that a person should label next.
 
@@ -155,17 +158,22 @@ def choose_unlabelled(
         labels: those that are there; None: none.
         wanted: the number of posts; the seed of the draws; posts to look at, drawn from all (None: all).
         model: whose doubt decides; None: half of the posts match the topic, half do not.
+        author: only posts of this username or id.
+
+    Raises:
+        StoreError: no account is called `author`.
     """
     count, seed, most = wanted
     held: Collection[dict[str, Any]] = () if labels is None else labels.posts
     known = {post["id"] for post in held}
-    drawn, _ = draw_stored_posts(connection, campaign, seed, most)
+    authors = "" if author is None else match_authors(connection, author)
+    drawn, _ = draw_stored_posts(connection, campaign, seed, most, authors)
     rows = (StoredText(post.id, post.text, post.matches) for post in drawn if post.id not in known)
     return choose_posts(rows, count, seed, model, [identify_words(count_words(post["text"])) for post in held])
 
 
 def draw_stored_posts(
-    connection: Opened, campaign: int, seed: int, most: int | None
+    connection: Opened, campaign: int, seed: int, most: int | None, authors: str = ""
 ) -> tuple[Iterator[CampaignPost], int]:
     """Return the stored posts of a campaign by their ids, about `most` of them, drawn; and how many there are.
 
@@ -174,10 +182,11 @@ def draw_stored_posts(
         campaign: campaign.id.
         seed: of the draws.
         most: None: all.
+        authors: whose posts, as `match_authors` says it; "": all.
     """
-    count = count_stored_posts(connection, campaign)
+    count = count_stored_posts(connection, campaign, authors)
     share = 1.0 if most is None else most / max(1, count)
-    posts = enumerate(read_stored_posts(connection, campaign))
+    posts = enumerate(read_stored_posts(connection, campaign, authors))
     return (post for n, post in posts if share >= 1.0 or draw_chance(seed, "label: look at", n) < share), count
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.facts import DEFAULT
 from socialcrawl.daemon.campaign_state import BROKEN, DONE, DOWN, RUNNING, STALLED, STOPPED, WAITING
-from socialcrawl.daemon.campaign_status import IDLE, LOST, OUTDATED, UNKNOWN, KnownCampaign
+from socialcrawl.daemon.campaign_status import IDLE, LOST, OUTDATED, UNKNOWN, KnownCampaign, explain_idle
 from socialcrawl.daemon.database_readings import DatabaseReading
 from socialcrawl.daemon.next_run import TRIED_AGAIN
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, format_time, parse_time
@@ -129,6 +129,8 @@ def make_status(row: KnownCampaign, found: DatabaseReading, settings: Settings |
     """Return how a campaign stands: its budget is that of its file, where it has one."""
     held, figures = row.held, found.figures.get(row.held.campaign)
     given = settings.model_dump(mode="json") if settings is not None else {} if figures is None else figures.settings
+    if figures is not None:
+        held = explain_idle(held, figures, given, now)
     status = CampaignStatus(
         _make_key(row),
         held.campaign if held.campaign != UNKNOWN else _name_database(row.where),
@@ -157,8 +159,6 @@ def make_status(row: KnownCampaign, found: DatabaseReading, settings: Settings |
         watched=held.daemon in found.watching,
         test_server=is_loopback((given.get("source") or {}).get("base_url") or ""),
     )
-    if status.state == IDLE and figures is not None:
-        status = _explain_idle(status, now)
     return replace(status, alerts=tuple(_list_alerts(status, row.where, given, figures, now)))
 
 
@@ -186,19 +186,6 @@ def _add_figures(status: CampaignStatus, figures: ProgressFigures) -> CampaignSt
             reserved_dollars=figures.in_flight.mills / MILLS_PER_DOLLAR,
         )
     return status
-
-
-def _explain_idle(status: CampaignStatus, now: float) -> CampaignStatus:
-    """Return how a campaign stands that nobody runs, and that no daemon ever ran: whether that is its end."""
-    if status.planned_steps is not None and status.steps >= status.planned_steps:
-        planned = pluralize(status.planned_steps, "step")
-        return replace(status, state=DONE, why=f"all {planned} that were planned are done")
-    if status.remaining_requests == 0:
-        spent = pluralize(status.max_requests or 0, "request")
-        return replace(status, state=STOPPED, why=f"the budget of {spent} is spent")
-    if status.ends is not None and parse_time(status.ends) <= now:
-        return replace(status, state=STOPPED, why="the time of its budget is over")
-    return replace(status, why="nobody runs it now")
 
 
 def _has_daemon(held: CampaignLease, now: float) -> bool:

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from socialcrawl.campaign.policies import find_window_rule
 from socialcrawl.campaign.settings import Settings
-from socialcrawl.daemon.campaign_state import BROKEN, PAUSED, RUNNING, STOPPED, describe_pause
+from socialcrawl.daemon.campaign_state import BROKEN, DONE, PAUSED, RUNNING, STOPPED, describe_pause
 from socialcrawl.daemon.duplicate_campaigns import choose_file, describe_left_out
+from socialcrawl.engine.model import parse_time
 from socialcrawl.errors import OutdatedError, SocialcrawlError, StoreError
 from socialcrawl.storage import daemons
 from socialcrawl.storage.daemons import CampaignLease, LiveDaemon, is_gone
@@ -23,7 +24,7 @@ from socialcrawl.storage.database.lease import find_holder
 from socialcrawl.storage.queries.progress_figures import ProgressFigures, read_progress_figures
 from socialcrawl.storage.stored_checks import ComplianceSummary, summarize_checks
 from socialcrawl.storage.versions import read_latest_settings
-from socialcrawl.text.wording import format_span
+from socialcrawl.text.wording import format_span, parse_seconds, pluralize
 
 IDLE, LOST, OUTDATED = "idle", "lost", "outdated"  # states that no daemon writes
 UNKNOWN = "?"  # the name of a campaign in a database that cannot be read
@@ -113,8 +114,8 @@ def read_status(where: DatabaseAddress, names: Mapping[str, Files], reading: Sta
             ]  # fmt: skip
             with read_unlocked(connection):
                 checks = summarize_checks(connection)
+                figures = read_progress_figures(connection, find_window_rule) if reading.figures else None
             rows = [row._replace(checks=checks) for row in rows]
-            figures = read_progress_figures(connection, find_window_rule) if reading.figures else None
             return DatabaseStatus(rows, daemons.find_live_daemons(connection, reading.now), figures)
     except SocialcrawlError as error:
         state = OUTDATED if isinstance(error, OutdatedError) else BROKEN
@@ -122,6 +123,30 @@ def read_status(where: DatabaseAddress, names: Mapping[str, Files], reading: Sta
         return DatabaseStatus(
             [KnownCampaign(where, one, next(iter(names.get(one.campaign, [])), None)) for one in faulty], []
         )
+
+
+def explain_idle(
+    held: CampaignLease, figures: ProgressFigures, settings: Mapping[str, Any], now: float
+) -> CampaignLease:
+    """Return how a campaign stands that nobody runs, and that no daemon ever ran: whether that is its end.
+
+    Args:
+        held: how it stands as its database says; unchanged where it is not idle.
+        figures: how far it is.
+        settings: those of its file, or the stored ones.
+        now: Unix seconds.
+    """
+    budget, steps = settings.get("budget") or {}, (settings.get("crawl") or {}).get("steps")
+    requests, longest = budget.get("max_requests"), budget.get("max_time")
+    if held.state != IDLE:
+        return held
+    if steps is not None and figures.steps >= steps:
+        return replace(held, state=DONE, why=f"all {pluralize(steps, 'step')} that were planned are done")
+    if requests is not None and figures.requests >= requests:
+        return replace(held, state=STOPPED, why=f"the budget of {pluralize(requests, 'request')} is spent")
+    if longest is not None and figures.began is not None and parse_time(figures.began) + parse_seconds(longest) <= now:
+        return replace(held, state=STOPPED, why="the time of its budget is over")
+    return replace(held, why="nobody runs it now")
 
 
 def _make_row(

@@ -18,6 +18,7 @@ from socialcrawl.engine.protocols import Batch
 from socialcrawl.forecast.spread import FEW, StepNeeds
 from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.render.console import Text
+from socialcrawl.system.loopback import is_loopback
 from socialcrawl.text.wording import format_span, pluralize, tidy
 
 EVERY = 5.0  # seconds between plain lines
@@ -244,9 +245,9 @@ def describe_spending(campaign: OpenCampaign) -> str:
         parts.append(f"accounts {_format_part(asked, campaign.settings.budget.max_nodes)}")
     if campaign.plan.billed or caps.money is not None:
         more = f" (+{format_dollars(dearest)} reserved)" if dearest else ""
-        parts.append(
-            format_dollars(money) + (f" of {format_dollars(caps.money)}" if caps.money is not None else "") + more
-        )
+        spent = format_dollars(money) + (f" of {format_dollars(caps.money)}" if caps.money is not None else "") + more
+        unpaid = not campaign.plan.billed and is_loopback(campaign.plan.base)
+        parts.append(f"nothing paid (test server); counted: {spent}" if unpaid else spent)
     if caps.seconds is not None and budget.began is not None:
         parts.append(f"{format_span(max(0.0, campaign.clock.now() - budget.began))} of {format_span(caps.seconds)}")
     return "  ".join(parts)

@@ -14,6 +14,7 @@ from socialcrawl.web.guards import check_own_site
 from socialcrawl.web.http_models import (
     AccountItem,
     AccountItems,
+    BestPosts,
     CampaignItem,
     CampaignItems,
     ChangedItem,
@@ -157,6 +158,18 @@ def list_posts(
     """Return the posts on topic, the newest first."""
     made = [PostItem.model_validate(row) for row in read_posts(project, status, limit + 1, after)]
     return PostItems(posts=made[:limit], next=made[limit - 1].id if len(made) > limit else None)
+
+
+@api.get("/campaigns/{key}/best-posts")
+def list_best_posts(
+    status: Status,
+    project: Campaigns,
+    limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="posts, at most")] = 15,
+) -> BestPosts:
+    """Return the posts in which the topic occurs most often, of equals the newest first."""
+    with project.open(status.key) as data:
+        rows = [*data.best_posts(limit, campaign=status.name)]
+    return BestPosts(posts=[PostItem.model_validate(row) for row in rows])
 
 
 @api.get("/campaigns/{key}/explain", dependencies=OWN, responses=BUSY)

@@ -199,6 +199,12 @@ class PostItems(BaseModel):
     next: str | None = Field(description="`after` of the next page; null: this is the last one")
 
 
+class BestPosts(BaseModel):
+    """Posts in which the topic occurs most often; of equals the newest first."""
+
+    posts: list[PostItem]
+
+
 class FoundPosts(PostItems):
     """Posts that match a query, the newest first."""
 

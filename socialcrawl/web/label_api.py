@@ -48,9 +48,12 @@ def get_queue(
     queues: Queues,
     limit: Annotated[int, Query(ge=1, le=BATCH, description="posts at most")] = 10,
     drawn: Annotated[bool, Query(description="draw them at random, also where there is a model")] = False,  # noqa: FBT002 (of the address)
+    author: Annotated[
+        str | None, Query(min_length=1, max_length=LONGEST_ID, description="only posts of this username or id")
+    ] = None,
 ) -> LabelQueueItem:
     """Return the posts to label next: those of which the newest model is least sure, or posts drawn at random."""
-    queue = queues.read(status, drawn=drawn)
+    queue = queues.read(status, drawn=drawn, author=author)
     return LabelQueueItem(
         file=str(queue.labels.path),
         counts=LabelCounts(**queue.labels.counts),

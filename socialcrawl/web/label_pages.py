@@ -2,10 +2,12 @@
 
 import asyncio
 import re
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any, Self
+from urllib.parse import urlencode
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.exceptions import HTTPException
 from fastapi.responses import RedirectResponse, Response
 
@@ -27,21 +29,48 @@ Switch = Annotated[bool, Query()]
 Choice = Annotated[str, Query(max_length=LONGEST_ID)]
 
 
+@dataclass(frozen=True, slots=True)
+class QueueChoice:
+    """Which posts of a campaign somebody labels.
+
+    Attributes:
+        drawn: whether they are drawn at random, also where there is a model.
+        author: only posts of this username or id; "": all.
+    """
+
+    drawn: Switch = False
+    author: Choice = ""
+
+    @property
+    def query(self) -> str:
+        """The part of the page's address that says so."""
+        given = {"author": self.author} if self.author else {}
+        return "?" + urlencode(given | ({"drawn": "true"} if self.drawn else {}))
+
+    def replace(self, **changed: Any) -> Self:
+        """Return another choice."""
+        return replace(self, **changed)
+
+
+Wanted = Annotated[QueueChoice, Depends()]
+EVERYTHING = QueueChoice()
+
+
 @label_pages.get("/campaigns/{key}/label")
 def show_labels(
     request: Request,
     status: Status,
     queues: Queues,
+    wanted: Wanted,
     *,
-    drawn: Switch = False,
     used: Switch = False,
 ) -> Response:
     """Show the post to label next, how many labels there are, and the models that were trained from them."""
-    return _render(request, status, queues, drawn=drawn, used=used)
+    return _render(request, status, queues, wanted, used=used)
 
 
 @label_pages.post("/campaigns/{key}/label")
-async def put_label(request: Request, status: Status, queues: Queues, drawn: Switch = False) -> Response:  # noqa: FBT002 (of the address)
+async def put_label(request: Request, status: Status, queues: Queues, wanted: Wanted) -> Response:
     """Label a post, or take the last label back, by a button."""
     form = await read_change(request)
     answer, post = form.get("answer", ""), form.get("post", "")
@@ -53,8 +82,8 @@ async def put_label(request: Request, status: Status, queues: Queues, drawn: Swi
         else:
             await asyncio.to_thread(partial(queues.put, status, post, on_topic=ANSWERS[answer]))
     except sc.SettingsError as error:
-        return await asyncio.to_thread(_render, request, status, queues, drawn=drawn, code=409, wrong={"label": error})
-    return RedirectResponse(f"/campaigns/{status.key}/label{'?drawn=true' if drawn else ''}", 303)
+        return await asyncio.to_thread(_render, request, status, queues, wanted, code=409, wrong={"label": error})
+    return RedirectResponse(f"/campaigns/{status.key}/label{wanted.query.removesuffix('?')}", 303)
 
 
 @label_pages.post("/campaigns/{key}/label/train")
@@ -108,8 +137,8 @@ def _render(
     request: Request,
     status: sc.CampaignStatus,
     queues: LabelQueues,
+    wanted: QueueChoice = EVERYTHING,
     *,
-    drawn: bool = False,
     code: int = 200,
     wrong: dict[str, Exception] | None = None,
     used: bool = False,
@@ -120,7 +149,7 @@ def _render(
         request: what is answered.
         status: the campaign.
         queues: the posts that wait.
-        drawn: whether they are drawn, also where there is a model.
+        wanted: which of them.
         code: the HTTP status.
         wrong: what went wrong, by the part of the page where it is said: label, train or use.
         used: whether the campaign was just changed to a model.
@@ -131,10 +160,10 @@ def _render(
     said = {part: str((wrong or {}).get(part, "")) for part in ("label", "train", "use")}
     queue: LabelQueue | None = None
     try:
-        queue = queues.read(status, drawn=drawn)
+        queue = queues.read(status, drawn=wanted.drawn, author=wanted.author or None)
     except sc.SocialcrawlError as error:
         said["label"] = said["label"] or str(error)
-    values = {"status": status, "queue": queue, "drawn": drawn, "wrong": said}
+    values = {"status": status, "queue": queue, "wanted": wanted, "wrong": said}
     if PART in request.headers:
         return render(request, "label_post.html", code, **values)
     labels, file = queues.open_labels(status), queues.find_file(status)

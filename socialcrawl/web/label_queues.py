@@ -25,11 +25,13 @@ class LabelQueue:
         labels: those that are there.
         model: the file of the model whose doubt chose the posts; None: they were drawn.
         posts: those that wait, as `Dataset.choose_posts_to_label` returns them.
+        stored: whether the campaign has stored any that can be labelled, of the account that was asked for.
     """
 
     labels: sc.LabelFile
     model: Path | None
     posts: Sequence[Mapping[str, Any]]
+    stored: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,8 @@ class LabelQueues:
 
     def __init__(self, project: sc.Project) -> None:
         self._project = project
-        self._kept: OrderedDict[tuple[str, str], list[Mapping[str, Any]]] = OrderedDict()  # by campaign and model
+        # By campaign, model and author.
+        self._kept: OrderedDict[tuple[str, str, str | None], list[Mapping[str, Any]]] = OrderedDict()
         self._lock = threading.RLock()
         self._training = threading.Lock()
 
@@ -72,8 +75,10 @@ class LabelQueues:
         """
         return self._project.open_labels(status.key)
 
-    def read(self, status: sc.CampaignStatus, *, drawn: bool = False) -> LabelQueue:
+    def read(self, status: sc.CampaignStatus, *, drawn: bool = False, author: str | None = None) -> LabelQueue:
         """Return the queue of a campaign: posts of doubt, if there is a model and they are not to be `drawn`.
+
+        With an author, a username or id, only that account's posts are in it.
 
         Raises:
             SocialcrawlError: the labels, the model or the database cannot be read.
@@ -81,20 +86,21 @@ class LabelQueues:
         labels = self.open_labels(status)
         models = [] if drawn else sc.list_models(labels.path)
         model = models[-1] if models else None
-        place = status.key, "" if model is None else model.name
+        place = status.key, "" if model is None else model.name, author
         with self._lock:
             waiting = self._list_waiting(place, labels)
+        stored = True
         if not waiting:
             with self._project.open(status.key) as data:
-                chosen = data.choose_posts_to_label(
-                    labels, count=BATCH, model=model, most=LOOKED_AT, campaign=status.name
-                )
+                given: dict[str, Any] = {"most": LOOKED_AT, "author": author, "campaign": status.name}
+                chosen = data.choose_posts_to_label(labels, count=BATCH, model=model, **given)
+                stored = bool(chosen or data.choose_posts_to_label(count=1, **given))
             with self._lock:
                 self._kept[place] = list(chosen)
                 while len(self._kept) > MOST:
                     self._kept.popitem(last=False)
                 waiting = self._list_waiting(place, labels)
-        return LabelQueue(labels, model, waiting)
+        return LabelQueue(labels, model, waiting, stored)
 
     def put(self, status: sc.CampaignStatus, post_id: str, *, on_topic: bool | None) -> sc.LabelFile:
         """Label a post that waits or has a label; return the labels.
@@ -104,7 +110,7 @@ class LabelQueues:
         """
         labels = self.open_labels(status)
         with self._lock:
-            known = [post for (key, _), posts in self._kept.items() if key == status.key for post in posts]
+            known = [post for (key, *_), posts in self._kept.items() if key == status.key for post in posts]
         text = next((post["text"] for post in (*labels.posts, *known) if post["id"] == post_id), None)
         if text is None:
             raise sc.SettingsError("This post does not wait for a label any more: go on with the next one.")
@@ -122,9 +128,9 @@ class LabelQueues:
         if post is None or not labels.delete(post_id):
             return None
         with self._lock:
-            for (key, _), posts in self._kept.items():
-                if key == status.key:
-                    known = next((one for one in posts if one["id"] == post_id), post)
+            for (key, _, author), posts in self._kept.items():
+                known = next((one for one in posts if one["id"] == post_id), None if author else post)
+                if key == status.key and known is not None:
                     posts[:] = [known, *(one for one in posts if one["id"] != post_id)]
         return labels
 
@@ -186,7 +192,7 @@ class LabelQueues:
         except sc.SettingsError:
             return None
 
-    def _list_waiting(self, place: tuple[str, str], labels: sc.LabelFile) -> list[Mapping[str, Any]]:
+    def _list_waiting(self, place: tuple[str, str, str | None], labels: sc.LabelFile) -> list[Mapping[str, Any]]:
         known = {post["id"] for post in labels.posts}
         return [post for post in self._kept.get(place, ()) if post["id"] not in known]
 

@@ -50,7 +50,7 @@ async def follow_overview(request: Request, live: Live, choice: Choice) -> Respo
     def make(campaigns: Sequence[CampaignStatus]) -> str:
         return render_fragment(request, "campaign_list.html", **_fill_list(live.project, campaigns, choice))
 
-    return _stream(live, make)
+    return _stream(request, live, make)
 
 
 @pages.get("/campaigns/{key}")
@@ -88,7 +88,7 @@ async def follow_campaign(request: Request, status: Status, live: Live) -> Respo
         found = next((one for one in campaigns if one.key == status.key), status)
         return render_fragment(request, "campaign_status.html", status=found)
 
-    return _stream(live, make)
+    return _stream(request, live, make)
 
 
 @pages.get("/campaigns/{key}/account", dependencies=OWN)
@@ -209,12 +209,15 @@ def _fill_list(project: Project, campaigns: Sequence[CampaignStatus], choice: Ov
     }
 
 
-def _stream(live: LiveStatus, make: Callable[[Sequence[CampaignStatus]], str]) -> Response:
-    """Return a stream of events: what `make` makes of each change that changes it."""
+def _stream(request: Request, live: LiveStatus, make: Callable[[Sequence[CampaignStatus]], str]) -> Response:
+    """Return a stream of events: what `make` makes of each change that changes it, while the sender may read it."""
+    access: Access = request.app.state.access
 
     async def send() -> AsyncIterator[str]:
         before = None
         async for campaigns in live.watch():
+            if not access.may_go_on_reading(request.state.visitor, request.headers):
+                return
             made = before if campaigns is None else await asyncio.to_thread(make, campaigns)
             if made == before:
                 yield ": nothing changed\n\n"

@@ -211,6 +211,12 @@ class Access:
             return PageVisitor()
         return self.sessions.recognize(_read_cookie(headers.get("cookie", "")))
 
+    def may_go_on_reading(self, visitor: PageVisitor, headers: Mapping[str, str]) -> bool:
+        """Return whether a visitor may still read, whose request began a stream: its session may have ended since."""
+        return (
+            not self.closed or visitor.by_header or self.find_visitor({"cookie": headers.get("cookie", "")}, "").known
+        )
+
 
 def is_fresh(session: str, now: float) -> bool:
     """Return whether a session, which says when it began, has not lasted too long."""

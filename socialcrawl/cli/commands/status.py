@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -16,7 +16,7 @@ from socialcrawl.campaign.settings import Settings, read
 from socialcrawl.cli.commands.check import find_campaign_files
 from socialcrawl.cli.databases import choose_database, is_campaign_file, is_database
 from socialcrawl.daemon.campaign_state import BROKEN
-from socialcrawl.daemon.campaign_status import KnownCampaign, StatusReading, read_status
+from socialcrawl.daemon.campaign_status import DatabaseStatus, KnownCampaign, StatusReading, explain_idle, read_status
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError
@@ -98,8 +98,9 @@ def show_status(given: CampaignPlaces, console: Console, *, as_json: bool) -> in
     """Show how the campaigns stand; return the exit code."""
     now = SystemClock().now()
     with ThreadPoolExecutor(min(TOGETHER, len(given.places))) as pool:  # one that hangs holds up no other
-        seen = list(pool.map(lambda place: read_status(place[0], place[1], StatusReading(now)), given.places.items()))
-    rows = [row for one in seen for row in one.rows]
+        reading = StatusReading(now, figures=True)
+        seen = list(pool.map(lambda place: read_status(place[0], place[1], reading), given.places.items()))
+    rows = [row for one in seen for row in _explain_rows(given, one, now)]
     rows += [
         KnownCampaign(file, CampaignLease(file.stem, None, state=BROKEN, why=why), file) for file, why in given.broken
     ]
@@ -114,6 +115,18 @@ def show_status(given: CampaignPlaces, console: Console, *, as_json: bool) -> in
     for where, checks in {row.where: row.checks for row in rows if row.checks is not None}.items():
         console.print(Text(f"{where}, {checks.describe()}"), soft_wrap=True)
     return DONE
+
+
+def _explain_rows(given: CampaignPlaces, seen: DatabaseStatus, now: float) -> Iterator[KnownCampaign]:
+    """Yield the campaigns of a database; those that nobody runs say whether they are done."""
+    for row in seen.rows:
+        name, found = row.held.campaign, seen.figures or {}
+        if name not in found:
+            yield row
+            continue
+        file = None if row.file is None else given.places[row.where][name][row.file]
+        settings = found[name].settings if file is None else file.model_dump(mode="json")
+        yield row._replace(held=explain_idle(row.held, found[name], settings, now))
 
 
 def set_paused(given: CampaignPlaces, console: Console, *, again: bool) -> int:

@@ -66,8 +66,8 @@ and post_ids is not null
 """
 STORED = """
 select {columns} from post p
-where p.author in (select node from outcome where campaign = :campaign)
-or p.id in (select post from hit where campaign = :campaign) or p.id in ({listed})
+where (p.author in (select node from outcome where campaign = :campaign)
+or p.id in (select post from hit where campaign = :campaign) or p.id in ({listed})){authors}
 """
 STORED_COLUMNS = (
     "p.id, p.text, exists (select 1 from hit h where h.campaign = :campaign and h.post = p.id), "
@@ -129,34 +129,31 @@ class CampaignPost(NamedTuple):
     author: int | None
 
 
-def read_stored_posts(connection: Connection, campaign: int) -> Iterator[CampaignPost]:
+def read_stored_posts(connection: Connection, campaign: int, authors: str = "") -> Iterator[CampaignPost]:
     """Yield the stored posts of a campaign, by their ids.
 
     Args:
         connection: the database.
         campaign: campaign.id.
+        authors: whose posts, as `match_authors` says it; "": all.
     """
-    sql = f"{_select_stored(connection, STORED_COLUMNS)} order by p.id"
+    sql = f"{_select_stored(connection, STORED_COLUMNS, authors)} order by p.id"
     with connection.begin():
         for row in connection.execution_options(yield_per=1000).execute(text(sql), {"campaign": campaign}):
             yield CampaignPost(str(row[0]), str(row[1]), bool(row[2]), *row[3:])
 
 
-def count_stored_posts(connection: Connection, campaign: int) -> int:
-    """Return how many posts `read_stored_posts` yields.
-
-    Args:
-        connection: the database.
-        campaign: campaign.id.
-    """
+def count_stored_posts(connection: Connection, campaign: int, authors: str = "") -> int:
+    """Return how many posts `read_stored_posts` yields, of the same arguments."""
     with connection.begin():
-        counted = connection.execute(text(_select_stored(connection, "count(*)")), {"campaign": campaign})
+        counted = connection.execute(text(_select_stored(connection, "count(*)", authors)), {"campaign": campaign})
         return int(counted.scalar_one())
 
 
-def _select_stored(connection: Connection, columns: str) -> str:
+def _select_stored(connection: Connection, columns: str, authors: str) -> str:
     """Return the SELECT of columns of the stored posts of a campaign."""
-    return STORED.format(columns=columns, listed=LISTED if connection.dialect.name == "sqlite" else LISTED_ON_SERVER)
+    listed = LISTED if connection.dialect.name == "sqlite" else LISTED_ON_SERVER
+    return STORED.format(columns=columns, listed=listed, authors=authors)
 
 
 def _select_evenly(rows: Iterator[tuple[str, str]], without: set[str], most: int, count: int) -> Iterator[str]:

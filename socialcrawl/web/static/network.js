@@ -164,7 +164,9 @@
     const title = make("h3", "");
     title.append(make("bdi", nameOf(node)));
     const links = make("p", "");
-    links.append(make("a", "Explain", { href: page.dataset.account + encodeURIComponent(node.account || node.account_id || "") }));
+    const name = encodeURIComponent(node.account || node.account_id || "");
+    links.append(make("a", "Explain", { href: page.dataset.account + name }));
+    links.append(" · ", make("a", "Label its posts", { href: page.dataset.label + name }));
     if (node.page && /^https?:\/\//.test(node.page)) {
       links.append(" · ", make("a", "Open on the platform ↗", { href: node.page, rel: "noreferrer noopener" }));
     }

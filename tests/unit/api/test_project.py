@@ -1,5 +1,6 @@
 """Campaigns of a folder by Python: how they stand, pausing them, and what is said where that cannot be."""
 
+import json
 import shutil
 import sqlite3
 from contextlib import closing
@@ -9,8 +10,10 @@ import pytest
 from api_campaigns import run_example
 from stores import opened
 from tiny_town import Clock, Wire, close, parts_of, stored
+from typer.testing import CliRunner
 
 import socialcrawl as sc
+from socialcrawl.cli.main import app
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import format_time, parse_time
 from socialcrawl.storage import daemons
@@ -118,6 +121,10 @@ def test_a_run_that_has_done_its_steps_is_done_and_one_that_spent_its_budget_is_
     (one,) = sc.open_project(folder).list_campaigns()
     assert (one.state, one.why) == ("done", "all 30 steps that were planned are done")
     assert one.alerts == (), "nothing is left to be spent"
+    (told,) = json.loads(CliRunner().invoke(app, ["status", "--db", str(folder / "a.db"), "--json"]).stdout)
+    assert (told["state"], told["why"]) == (one.state, one.why)
+    with closing(sqlite3.connect(folder / "a.db")) as plain, plain:  # as if it had run years ago
+        plain.execute("update request set sent_at = '2020' || substr(sent_at, 5)")
     for budget, state, why in (
         ("", "idle", "nobody runs it now"),
         (f"max_requests = {one.requests}", "stopped", f"the budget of {one.requests} requests is spent"),
@@ -126,6 +133,8 @@ def test_a_run_that_has_done_its_steps_is_done_and_one_that_spent_its_budget_is_
         write_file(folder, budget)
         begun = sc.open_project(folder).find("example")
         assert (begun.state, begun.why) == (state, why)
+        (told,) = json.loads(CliRunner().invoke(app, ["status", str(folder / "example.toml"), "--json"]).stdout)
+        assert (told["state"], told["why"]) == (state, why), "the command says the same"
 
 
 def test_a_budget_of_which_four_fifths_are_spent_is_an_alert_and_its_end_is_known(folder, made):

@@ -230,9 +230,11 @@ def test_a_platform_that_is_down_is_said_with_since_when_and_what_happened_and_w
 def test_what_is_reserved_for_requests_in_flight_is_shown_apart_from_what_is_spent(mock, tmp_path):
     caps = {"max_posts": 700, "max_money": 4.0}
     campaign = build_on(mock, tmp_path, ScreenView(terminal()), budget=caps)
-    campaign = replace(campaign, plan=replace(campaign.plan, billed=True))
     budget = campaign.planner.budget
     budget.add(6, 513, 256_500, 0.0)
+    unpaid = "posts 513 of 700  requests 6  nothing paid (test server); counted: $2.56 of $4.00"
+    assert describe_spending(campaign) == unpaid
+    campaign = replace(campaign, plan=replace(campaign.plan, billed=True))
     assert describe_spending(campaign) == "posts 513 of 700  requests 6  $2.56 of $4.00"
     request = Request((7, 1), "/2/users/:id/tweets", {}, 100, 50_000)
     budget.reserve(request, 100, 0.0)

@@ -96,6 +96,45 @@ def test_whoever_labels_sees_who_wrote_the_post_and_when_and_a_link_to_it(client
     assert (waiting["author"], waiting["page"]) == (post["author"], post["page"])
 
 
+def test_the_queue_is_limited_to_one_account_by_the_buttons_of_its_pages(client, own):
+    with sc.open(own / "example.db") as data:
+        name = data.accounts(1).to_arrow()["account"][0].as_py()
+        ids = {post["id"] for post in data.posts(author=name)}
+        wanted = data.choose_posts_to_label(author=f"@{name}", count=1000)
+    assert {post["id"] for post in wanted} <= ids
+    assert wanted
+    account = client.get(f"/campaigns/{client.key}/account", params={"name": name}).text
+    button = re.search(rf'<form action="([^"]+)"><input type="hidden" name="author" value="{name}">', account)
+    assert re.search(rf'href="{button[1]}\?author={name}"', client.get(f"/campaigns/{client.key}/accounts").text)
+    fields, shown = {"csrf": log_in(client)}, []
+    while "answers" in (page := client.get(button[1], params={"author": name}).text):
+        shown.append(find_post(page))
+        assert f'Only posts of <a href="/campaigns/{client.key}/account?name={name}">' in page
+        action = re.search(r'action="([^"]+)" class="answers"', page)[1]
+        done = client.post(action, data={**fields, "post": shown[-1], "answer": "on"})
+        assert done.headers["location"] == f"{button[1]}?author={name}"
+    assert sorted(shown) == sorted(post["id"] for post in wanted)
+    assert f"No post of <bdi>{name}</bdi> is left to label." in page
+    assert find_post(client.get(button[1]).text) not in ids, "posts of others are left"
+
+
+def test_an_account_without_stored_posts_has_an_empty_queue_that_says_so(client, own):
+    with closing(sqlite3.connect(own / "example.db")) as plain:
+        (name,) = plain.execute(
+            "select username from account where node not in (select author from post) and username is not null limit 1"
+        ).fetchone()
+    page = client.get(f"/campaigns/{client.key}/label", params={"author": name}).text
+    assert f"This campaign has stored no post of <bdi>{name}</bdi> that can be labelled." in page
+    assert 'name="answer" value="on"' not in page
+    queue = f"/api/v1/campaigns/{client.key}/label-queue"
+    assert client.get(queue, params={"author": name}).json()["posts"] == []
+    unknown = client.get(queue, params={"author": "nobody.of.this.name"})
+    assert (unknown.status_code, "No account in this database" in unknown.json()["detail"]) == (409, True)
+    page = client.get(f"/campaigns/{client.key}/label", params={"author": HOSTILE}).text
+    assert "No account in this database" in page
+    check_harmless(page)
+
+
 def test_the_script_gets_the_post_alone_and_what_went_wrong_with_it(client):
     path, fields = f"/campaigns/{client.key}/label", {"csrf": log_in(client)}
     part = client.get(path, headers={"x-part": "post"}).text

@@ -20,6 +20,7 @@ from web_pages import TOKEN, HeldClock, PageShape, log_in, serving
 
 import socialcrawl as sc
 from socialcrawl.storage.database.connection import make_alembic_config, open_database
+from socialcrawl.web import live_status
 from socialcrawl.web.guards import LARGEST_BODY, POLICY
 
 BEARER = {"authorization": f"Bearer {TOKEN}"}
@@ -89,6 +90,8 @@ def test_a_campaign_shows_the_report_its_ledger_and_places_for_charts(client, ke
         best = [*data.best_posts(10)]
     assert [row["occurrences"] for row in best] == [row["occurrences"] for row in rows[:10]]
     assert re.findall(r'href="(https://x.com/i/status/[0-9]+)"', page) == [row["page"] for row in best]
+    listed = client.get(f"/api/v1/campaigns/{key}/best-posts", params={"limit": 10}).json()["posts"]
+    assert [one["id"] for one in listed] == [row["id"] for row in best]
     charts = client.get(f"/api/v1/campaigns/{key}/charts").json()
     report = client.get(f"/api/v1/campaigns/{key}/report").json()["values"]
     assert charts["curve"]["points"][-1] == [report["steps"], pytest.approx(report["relevance"])]
@@ -361,6 +364,22 @@ def test_events_tell_the_list_at_once_and_again_when_somebody_pauses(own):
         assert "done" in first
         assert sc.open_project(own).pause("example")
         assert next(line for line in lines if "badge" in line and "paused" in line)
+
+
+def test_events_end_with_the_session_where_reading_needs_one(own, monkeypatch):
+    monkeypatch.setattr(live_status, "SIGN_OF_LIFE", 0.05)
+    with serving(own, closed=True) as client:
+        csrf = log_in(client)
+        with client.stream("GET", "/events") as stream:
+            lines = stream.iter_lines()
+            next(line for line in lines if "nothing changed" in line)
+            client.post("/logout", data={"csrf": csrf})
+            sc.open_project(own).pause("example")
+            assert not any("paused" in line for line in lines), "the stream ends, and says nothing more"
+        with client.stream("GET", "/events", headers=BEARER) as stream:
+            lines = stream.iter_lines()
+            assert next(line for line in lines if "badge" in line)
+            assert [next(lines) for _ in range(4)], "a token in the header has no session that ends"
 
 
 def test_a_database_of_an_older_version_says_so_and_stays_as_it_is(own):
