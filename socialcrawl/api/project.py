@@ -157,8 +157,8 @@ class Project:
         """Return the labels of a campaign: `NAME-labels.csv` beside its file NAME.toml, or else beside its database.
 
         Raises:
-            SettingsError: there is no such campaign, the file has other columns, or the campaign has no file and no
-                folder.
+            SettingsError: there is no such campaign, its campaign file is not among the places of the project, the
+                labels have other columns, or the campaign has no file and no folder.
 
         Example:
             >>> sc.open_project("example.toml").open_labels("sky")
@@ -166,6 +166,7 @@ class Project:
         """
         status, where = self._find(campaign)
         if status.file and (file := Path(status.file)).is_file():
+            check_own_file(status.file, self._readings.has_file)
             return LabelFile.load(file.with_name(f"{file.stem}-{ENDING}"))
         if not isinstance(where, Path):
             raise SettingsError(

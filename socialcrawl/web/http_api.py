@@ -45,6 +45,9 @@ BUSY: dict[int | str, dict[str, Any]] = {
     409: {**PROBLEM, "description": "What is asked for is wrong, or the database cannot be used now."},
     503: {**PROBLEM, "description": "As much of this is running as may."},
 }
+UNKNOWN: dict[int | str, dict[str, Any]] = {
+    404: {**PROBLEM, "description": "There is no such campaign, or its database does not have the account."}
+}
 OWN = [Depends(check_own_site)]
 """Of what takes long: no page of another site may have a browser ask for it."""
 Rows = Annotated[int, Query(ge=1, le=MOST_ROWS, description="rows of this page, at most")]
@@ -172,11 +175,14 @@ def list_best_posts(
     return BestPosts(posts=[PostItem.model_validate(row) for row in rows])
 
 
-@api.get("/campaigns/{key}/explain", dependencies=OWN, responses=BUSY)
+@api.get("/campaigns/{key}/explain", dependencies=OWN, responses=BUSY | UNKNOWN)
 async def explain_account(status: Status, readings: Readings, account: Account) -> ExplanationItem:
-    """Return why the campaign read an account, or did not."""
+    """Return why the campaign read an account, or did not; 404 if its database does not have the account."""
     found = await readings.explanations.read(status, account)
-    return ExplanationItem(text=found.text, values=found.to_dict())
+    values = found.to_dict()
+    if values.get("state") == "unknown":
+        raise HTTPException(404, found.text)
+    return ExplanationItem(text=found.text, values=values)
 
 
 @api.post("/campaigns/{key}/pause", dependencies=[Depends(check_change)], responses=REFUSED)

@@ -83,10 +83,10 @@ def closing_nothing():
     yield
 
 
-def log_in(client):
+def log_in(client, token=TOKEN):
     """The CSRF token of a session that the client has from now on."""
     client.headers.pop("authorization", None)
-    done = client.post("/login", data={"token": TOKEN})
+    done = client.post("/login", data={"token": token})
     assert done.status_code == 303, done.text
     return re.search(r'name="csrf" value="(\w+)"', client.get("/").text)[1]
 

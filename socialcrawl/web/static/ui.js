@@ -31,7 +31,7 @@
   if (later) {
     later.textContent = "It takes a while for a large campaign. It appears here by itself.";
     fetch(later.dataset.later, { credentials: "same-origin" }).then(async (answer) => {
-      if (answer.ok) reload();
+      if (answer.ok || answer.status === 404) reload(); // of an unknown account, the page says more
       later.textContent = answer.ok ? "It is ready. Reload this page to see it." : (await answer.json()).detail;
     });
   }

@@ -56,7 +56,7 @@ def test_a_file_that_only_a_database_names_is_neither_run_nor_edited(folder, tmp
         daemons.write_heartbeat(connection, "d", [beat], 1.0)
     project = sc.open_project(folder)
     assert project.find("example").file == str(other)
-    for act in (project.start, project.restart, project.load_file):
+    for act in (project.start, project.restart, project.load_file, project.open_labels):
         with pytest.raises(sc.SettingsError, match="is not in a folder that is open here: open its folder"):
             act("example")
     assert sc.open_project(folder, other.parent).load_file("example").path == other

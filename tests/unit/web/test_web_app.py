@@ -121,6 +121,9 @@ def test_an_account_is_explained_and_its_name_leads_to_the_platform(client, key)
     unknown = client.get(f"/campaigns/{key}/account", params={"name": "nobody-knows-me"})
     assert unknown.status_code == 404
     assert "not in this database" in unknown.text
+    refused = client.get(f"/api/v1/campaigns/{key}/explain", params={"account": "nobody-knows-me"})
+    assert (refused.status_code, refused.headers["content-type"]) == (404, "application/problem+json")
+    assert "not in this database" in refused.json()["detail"]
     assert f'href="/campaigns/{key}/search?query=nobody-knows-me"' in unknown.text
 
 
