@@ -3,7 +3,7 @@
 import pytest
 from api_campaigns import run_example
 from axe_playwright_python.sync_playwright import Axe
-from web_pages import browsing, find_browser, list_pages, served
+from web_pages import browsing, find_browser, list_pages, open_settled, served
 
 GRAVE = ("serious", "critical")
 WITHIN = 300_000  # milliseconds
@@ -29,7 +29,7 @@ def test_axe_core_finds_nothing_serious_on_any_page(tmp_path, subtests, scheme):
         addresses = list_pages(page, pages.url)
         assert len(addresses) >= 6
         for address in addresses:
-            page.goto(address)
+            open_settled(page, address)
             with subtests.test(address.removeprefix(pages.url)):
                 assert list_violations(page) == []
 

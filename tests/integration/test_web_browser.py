@@ -112,4 +112,5 @@ def test_without_scripts_pages_show_all_but_charts_and_buttons_work(tmp_path):
         page.get_by_label("Explain an account").fill("nobody")
         page.get_by_role("button", name="Explain").click()
         page.get_by_text("not in this database").wait_for()
+        assert "404" in page.complaints.pop(), "the answer says so, too"
         check_quiet(page)

@@ -88,12 +88,17 @@ def act(api, what, **body):
     return api.post(f"campaigns/{api.key}/{what}", json=body or None)
 
 
-def wait_for(folder, *states, steps=0):
-    """How the campaign stands, once it is in one of these states and that far."""
+def raise_budget(api, **values):
+    digest = api.get(f"campaigns/{api.key}/budget").json()["digest"]
+    return act(api, "budget", digest=digest, **values).json()
+
+
+def wait_for(folder, *states, steps=0, watched=False):
+    """How the campaign stands, once it is in one of these states and that far, as its daemon says if it is watched."""
     project, ends = sc.open_project(folder), time.monotonic() + WITHIN
     while True:
         (one,) = project.list_campaigns()
-        if one.state in states and one.steps >= steps:
+        if one.state in states and one.steps >= steps and (one.watched or not watched):
             return one
         assert time.monotonic() < ends, one
         time.sleep(0.1)
@@ -198,8 +203,8 @@ def test_a_stopped_run_of_a_terminal_ends_and_start_continues_it(folder, mock, t
         said, _ = child.communicate(timeout=WITHIN)
         assert (child.returncode, "stopped through the database" in said) == (130, True)
         assert wait_for(folder, "stopped").why.startswith("stopped by a person")
-        changed = act(api, "budget", steps=40).json()
-        assert changed["effect"] == "This counts from the next start on."
+        changed = raise_budget(api, steps=40)
+        assert changed["effect"] == "This takes effect at the next start."
         assert act(api, "start").status_code == 200
     assert wait_for(folder, "done").steps == 40
     check_paid_once(folder, mock)
@@ -208,8 +213,8 @@ def test_a_stopped_run_of_a_terminal_ends_and_start_continues_it(folder, mock, t
 def test_a_daemon_takes_up_a_raised_budget_new_seeds_and_exclusions_while_it_runs(folder, mock, tmp_path):
     write(folder, mock, steps=12)
     with daemon(folder), control(folder, tmp_path) as api:
-        wait_for(folder, "done")
-        raised = act(api, "budget", steps=20).json()
+        wait_for(folder, "done", watched=True)
+        raised = raise_budget(api, steps=20)
         assert "daemon takes this up within a few seconds" in raised["effect"]
         assert wait_for(folder, "done", steps=20).steps == 20
         unread = "select username from account where username is not null and node not in (select node from pick)"
@@ -217,7 +222,7 @@ def test_a_daemon_takes_up_a_raised_budget_new_seeds_and_exclusions_while_it_run
         (seed,), (other,) = known[:2]
         assert "new epoch" in act(api, "seeds", accounts=[seed]).json()["effect"]
         assert act(api, "exclude", accounts=[other]).json()["changed"]
-        assert act(api, "budget", steps=len(known) + 60).json()["changed"]
+        assert raise_budget(api, steps=len(known) + 60)["changed"]
         wait_for(folder, "running", "waiting", steps=40)
         assert act(api, "stop").json()["changed"]
         stopped = wait_for(folder, "stopped")

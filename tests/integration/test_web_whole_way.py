@@ -157,6 +157,7 @@ def check_without_token(browser, url, campaign):
     page.get_by_role("heading", name="Relevance found").wait_for()
     for inside in ("", "/network", "/next", "/accounts", "/posts", "/edit", "/label", "/control"):
         assert page.goto(f"{campaign}{inside}").ok
+        page.locator("[data-later]").wait_for(state="detached")  # then it reloads itself no more
         page.get_by_role("link", name="Log in").first.wait_for()
         offered = page.locator('form[method="post"] button:enabled, form[method="post"] input:enabled')
         assert offered.count() == 0, inside

@@ -167,6 +167,12 @@ UNLINKED = ("login", "nowhere")
 """Pages to look at beside those that links lead to: add here what none leads to."""
 
 
+def open_settled(page, address):
+    """Open a page and wait for what takes long to read, with which it reloads itself."""
+    page.goto(address)
+    page.locator("[data-later]").wait_for(state="detached")
+
+
 def list_pages(page, url):
     """The addresses of the pages, one of each path: those that links lead to from the overview on, and UNLINKED."""
     found, left = {}, [url, *(f"{url}{one}" for one in UNLINKED)]
@@ -176,6 +182,6 @@ def list_pages(page, url):
         if place in found or not address.startswith(url) or re.search(r"/(api|static)/|\.\w+$", place):
             continue
         found[place] = address
-        page.goto(address)
+        open_settled(page, address)
         left += page.locator("a[href]:not([download])").evaluate_all("all => all.map(one => one.href)")
     return list(found.values())

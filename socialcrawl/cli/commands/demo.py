@@ -82,8 +82,8 @@ def run_demo(wanted: DemoOptions, console: Console, *, as_json: bool) -> int:
         counted = _make_counts(json.loads(count.read_text("utf-8")))
         code = _end(live, demo, demo.compare(live, ending), counted | took, console, as_json=as_json)
         if pages is not None and ending.state != "interrupted":
-            write_error("The pages stay open until you press Ctrl-C.")
             with suppress(KeyboardInterrupt):
+                write_error("The pages stay open until you press Ctrl-C.")
                 pages.wait()
         return code
 
