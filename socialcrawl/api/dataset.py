@@ -220,7 +220,7 @@ class Dataset(CampaignAnswers):
 
         Example:
             >>> data.count_posts("telescope -sky"), data.count_posts("telescope -sky", most=1)
-            (2, 1)
+            (5, 1)
         """
         number, _ = find_campaign(self._session.connection, campaign)
         among = make_filter(author, number if on_topic or off_topic else None, since, until, off_topic=off_topic)
