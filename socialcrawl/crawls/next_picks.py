@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from socialcrawl.campaign.settings import load_stored
@@ -75,7 +76,7 @@ def list_next(
     stored = traces.read_campaign(campaign)
     kind = find_stored_kind(stored)
     steps = load_stored(traces.read_versions(stored)[-1].settings, f"the campaign {stored.name!r}").crawl.steps
-    with (crawls or KeptCrawls()).hold(traces, stored, kind) as crawl:
+    with (crawls or KeptCrawls(least=inf)).hold(traces, stored, kind) as crawl:
         begun = {pick.node for pick in traces.read_picks(stored.id, crawl.picks, kind.features)}
         choice, why = crawl.choose(most, now), ""
         picks = choice[:most] if isinstance(choice, tuple) else ()  # several may be of one account

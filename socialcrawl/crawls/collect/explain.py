@@ -172,7 +172,8 @@ def explain(
     if hold is None or case.before != NEVER:
         return case.explain()
     with hold() as crawl:
-        return _Case(traces, campaign, user, held.node, crawl).explain()
+        case.crawl, case.is_folded = crawl, True
+        return case.explain()
 
 
 def explain_frontier(

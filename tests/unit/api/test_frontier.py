@@ -2,8 +2,11 @@
 
 import lzma
 import sqlite3
+import threading
 from contextlib import closing
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from api_campaigns import sections_of
@@ -12,6 +15,7 @@ from x_crawls import posts
 
 import socialcrawl as sc
 from socialcrawl.api.dataset import Dataset
+from socialcrawl.crawls import kept_crawls
 from socialcrawl.crawls.kept_crawls import KeptCrawls
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.storage.database.connection import open_database
@@ -97,6 +101,18 @@ def test_a_crawl_that_is_kept_is_of_the_history_that_the_database_has_now(tmp_pa
                 plain.execute(statement, {"n": n})
         with sc.open(tmp_path / "a.db") as data, Dataset(tmp_path / "a.db", crawls) as kept:
             assert [*kept.frontier(top=9).accounts] == [*data.frontier(top=9).accounts]
+
+
+def test_a_dataset_that_no_project_opened_keeps_no_crawl_however_long_it_took(tmp_path, monkeypatch):
+    readings = count(0.0, 100.0)
+    monkeypatch.setattr(kept_crawls, "SteadyClock", lambda: SimpleNamespace(now=lambda: next(readings)))
+    with serve_in_thread(posts(), limit=100_000) as mock:
+        go_on(mock.url, tmp_path / "a.db", 3, {"estimator": "nh-ne-sum"})
+    before = {*threading.enumerate()}
+    with sc.open(tmp_path / "a.db") as data:
+        data.frontier()
+    assert next(readings) > 0, "the clock was asked how long it took"
+    assert {*threading.enumerate()} <= before, "nothing waits to forget it"
 
 
 def test_a_campaign_with_several_tokens_says_what_is_next(tmp_path, monkeypatch):
