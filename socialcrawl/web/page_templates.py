@@ -13,6 +13,7 @@ from socialcrawl import CampaignStatus, __version__
 from socialcrawl.text.terminal import escape_controls
 from socialcrawl.text.wording import format_span
 from socialcrawl.web.campaign_reports import make_account_path
+from socialcrawl.web.field_labels import name_field
 from socialcrawl.web.sparkline import draw_sparkline
 from socialcrawl.web.window_strip import draw_window_strip
 
@@ -51,6 +52,7 @@ def make_templates() -> Environment:
         "span": format_span,
         "marked": mark_matches,
         "cell": format_cell,
+        "field": name_field,
     }
     made.filters |= filters
     made.tests |= {"spent": is_spent, "untold": is_untold}
