@@ -8,20 +8,14 @@ from urllib.parse import quote
 import httpx
 import psycopg
 import pytest
+import test_web_control
 from campaign_forms import read_fields
 from postgres import a_server_database
 from test_web_control import WITHIN, pid_of, wait_for, wait_until_gone, write
 from web_pages import log_in, served
-from x_crawls import TOKEN, TOKEN_ENV, TOPIC, posts_file
+from x_crawls import TOKEN, TOKEN_ENV, TOPIC
 
-from socialcrawl.mock.server import serve_in_thread
-
-
-@pytest.fixture
-def mock():
-    with serve_in_thread(posts_file(), limit=6, window=1.0) as one:
-        yield one
-        assert one.report()["over"] == 0
+mock = test_web_control.mock
 
 
 @pytest.fixture
