@@ -29,9 +29,9 @@ def work(words, folder, variables, streams):
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(variables)
-    ours = {str(TESTS.parent), *(path for path in sys.path if Path(path).is_relative_to(TESTS))}
     added = filter(None, variables.get("PYTHONPATH", "").split(os.pathsep))
-    sys.path[:] = [folder, *added, *(path for path in sys.path if path not in ours)]
+    # Processes that the command starts are given these paths, and import the package from its checkout.
+    sys.path[:] = [folder, *added, *(path for path in sys.path if not Path(path).is_relative_to(TESTS))]
     sys.argv[1:] = words
     code = 0
     try:
