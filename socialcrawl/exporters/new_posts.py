@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import Column, Index, MetaData, Table, Text, delete, func, select, text, update
@@ -38,6 +39,11 @@ insert into export_account select node from account where node in (
   select node from pick where campaign = :campaign union select node from link where campaign = :campaign)
 on conflict do nothing
 """
+UNMENTIONED = """
+delete from export_place where not exists (
+  select 1 from mention m where m.post = export_place.post and m.node = export_place.node)
+"""
+PLACE = ("post", "node", "position")
 FORGOTTEN = "delete from export_account where node in (select node from account where forgotten_at is not null)"
 
 
@@ -125,7 +131,9 @@ def choose_posts(choice: ExportSelection, keys: Iterable[str], known: Iterable[t
     choice.reader.execute(text(GONE))
     if known is not None:
         choice.reader.execute(delete(places))
-        _insert(choice, places, ("post", "node", "position"), (row for row in known if row[2] is not None))
+        _insert(choice, places, PLACE, (row for row in known if row[2] is not None))
+        if choice.reader.execute(text(UNMENTIONED)).rowcount:
+            _number_places(choice)
     analyze_tables(choice)
 
 
@@ -140,6 +148,15 @@ def choose_accounts(choice: ExportSelection, nodes: Iterable[int]) -> None:
         run(text(REACHED), {"campaign": choice.numbers[0]})
         run(text(FORGOTTEN))
     analyze_tables(choice)
+
+
+def _number_places(choice: ExportSelection) -> None:
+    """Give the mentions that are left in each post places from 0."""
+    columns = places.c.post, places.c.node
+    rows = choice.reader.execute(select(*columns).order_by(places.c.post, places.c.position)).all()
+    choice.reader.execute(delete(places))
+    groups = (enumerate(group) for _, group in groupby(rows, itemgetter(0)))
+    _insert(choice, places, PLACE, ((post, node, number) for group in groups for number, (post, node) in group))
 
 
 def _clear_tables(choice: ExportSelection) -> None:

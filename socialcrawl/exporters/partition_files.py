@@ -31,7 +31,7 @@ OURS = "_socialcrawl"
 STATE, STAGED = "state.json", "staged.parquet"
 PERIODS = {"year": 4, "month": 7, "day": 10}
 """By what datasets are divided: how many characters of a time name it."""
-UNKNOWN = "__HIVE_DEFAULT_PARTITION__"  # the period of posts without a time, as Hive and its readers call it
+UNKNOWN = "unknown"  # the period of posts without a time: Dask cannot read Hive's own name for none
 PART = re.compile(r"part-\d{6}\.parquet")
 LEFT_OUT = ("original",)  # what the platform sent may change without a trace (`scrub_geo`)
 TABLES = ("posts", "mentions", "hits")
@@ -166,6 +166,8 @@ class DatasetFolder:
             SettingsError: there is a file that no run writes.
         """
         check_files(self.folder)
+        for path in (self.folder / OURS).glob(".*.part"):
+            path.unlink()
         named = {self.find(table, part) for part in self.state.parts for table in part.files}
         for path in (path for table in TABLES for path in (self.folder / table).rglob("part-*")):
             if path not in named:

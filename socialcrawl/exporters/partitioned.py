@@ -112,7 +112,8 @@ def write_dataset(
             if not wanted.since_last:
                 with open_new_folder(folder, force=wanted.force) as made:
                     return _update(choice, made, wanted, watch)
-            if read_state(folder) is None:
+            begun = folder.is_dir() and [path.name for path in folder.iterdir()] == [OURS]
+            if read_state(folder) is None and not begun:
                 check_folder(folder.resolve(), force=False)
             folder.mkdir(mode=get_folder_mode(), exist_ok=True)
             (folder / OURS).mkdir(exist_ok=True)
@@ -133,6 +134,7 @@ def write_dataset(
 def _update(choice: ExportSelection, folder: Path, wanted: DatasetOptions, watch: Watch) -> dict[str, Any]:
     to, changes = DatasetFolder(folder, _find_state(choice, folder, wanted)), DatasetChanges()
     state = to.state
+    to.save_state()
     to.remove_leftovers()
     now = find_position(choice)
     changed = state.position is not None and has_changed(state.position, now)

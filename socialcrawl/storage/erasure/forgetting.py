@@ -165,7 +165,10 @@ def _erase_rows(
     counts |= rows.remove_rows(connection)
     cleared = seed_slots.clear_seeds(connection, gone) if gone.names else set()
     counts["campaign"] = len(cleared)
+    found = any(counts.values())
     counts["tombstone"] = rows.put_tombstones(connection, gone, now)
+    if found and not counts["tombstone"]:
+        rows.renew_tombstones(connection, gone, now)
     changed = made.changed | read.reopened | cleared
     counts["epoch"] = len(changed) if is_dry_run(connection) else begin_epochs(connection, changed, why, now)
     targets.drop_key_tables(connection)

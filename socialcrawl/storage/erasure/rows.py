@@ -26,6 +26,7 @@ from socialcrawl.storage.schema.tables import (
     post_check,
     request,
     response,
+    tombstone,
 )
 
 CHUNK = 5_000  # rows read at a time
@@ -188,6 +189,19 @@ def _mask_charge(gone: ErasureTargets, row: Any) -> str:
 
 def put_tombstones(connection: Connection, gone: ErasureTargets, now: str) -> int:
     """Put tombstones for all that goes; return how many say more than before, see `tombstones.put_tombstones`."""
+    rows = _list_tombstones(gone, now)
+    return sum(
+        tombstones.put_tombstones(connection, rows[begin : begin + CHUNK]) for begin in range(0, len(rows), CHUNK)
+    )
+
+
+def renew_tombstones(connection: Connection, gone: ErasureTargets, now: str) -> None:
+    """Note in the tombstones of all that goes that more of it was found now: exports go by the newest one."""
+    rows = [(at, digest) for digest, _, _, at in _list_tombstones(gone, now)]
+    write_rows(make_update(connection, tombstone, ("at",), "digest"), rows)
+
+
+def _list_tombstones(gone: ErasureTargets, now: str) -> list[tuple[str, str, str, str]]:
     rows = [
         *_make_tombstones(gone.platform, "user", gone.ids, now),
         *_make_tombstones(gone.platform, "name", gone.names, now),
@@ -195,9 +209,7 @@ def put_tombstones(connection: Connection, gone: ErasureTargets, now: str) -> in
     rows += _make_tombstones(gone.platform, tombstones.SHORT, gone.brief, now)
     posts = gone.asked | gone.posts
     rows += [(tombstones.make_digest(of, "post", key), "post", why, now) for key, (of, why) in posts.items()]
-    return sum(
-        tombstones.put_tombstones(connection, rows[begin : begin + CHUNK]) for begin in range(0, len(rows), CHUNK)
-    )
+    return rows
 
 
 def _make_tombstones(platform: str, kind: str, whys: Mapping[str, str], now: str) -> list[tuple[str, str, str, str]]:
