@@ -1,6 +1,6 @@
 """The rows themselves: posts, accounts and original answers without what goes, and tombstones in its place."""
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -136,9 +136,14 @@ def empty_accounts(connection: Connection, gone: ErasureTargets, now: str) -> in
     return number
 
 
-def empty_profiles(connection: Connection, before: str) -> int:
-    """Return the number of profiles emptied that were fetched before an instant; id and username stay."""
+def empty_profiles(connection: Connection, before: str, nodes: Sequence[int] | None = None) -> int:
+    """Return the number of profiles emptied that were fetched before an instant; id and username stay.
+
+    `nodes`: only those of these accounts.
+    """
     old = update(account).where(account.c.profile_at < before)
+    if nodes is not None:
+        old = old.where(account.c.node.in_(nodes))
     return change_rows(connection, old.values(dict.fromkeys(PROFILE)))
 
 
@@ -161,9 +166,11 @@ def remove_places(connection: Connection, order: ErasureOrder, platform: str) ->
     return len(changed), {*rows, *ids}
 
 
-def remove_old_answers(connection: Connection, before: str) -> int:
-    """Return the number of original answers removed that arrived before an instant."""
+def remove_old_answers(connection: Connection, before: str, requests: Sequence[int] | None = None) -> int:
+    """Return the number of original answers removed that arrived before an instant; `requests`: only those of these."""
     old = select(request.c.id).where(request.c.arrived_at < before)
+    if requests is not None:
+        old = old.where(request.c.id.in_(requests))
     return change_rows(connection, delete(response).where(response.c.request.in_(old)))
 
 
