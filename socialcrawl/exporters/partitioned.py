@@ -53,7 +53,7 @@ Watch = Callable[[str, int], Any]
 
 
 @dataclass(frozen=True)
-class DatasetOptions:
+class PartitionOptions:
     """What a dataset has.
 
     Attributes:
@@ -87,7 +87,7 @@ class DatasetChanges:
 
 
 def write_dataset(
-    connection: Connection, folder: Path, wanted: DatasetOptions, watch: Watch = lambda what, rows: None
+    connection: Connection, folder: Path, wanted: PartitionOptions, watch: Watch = lambda what, rows: None
 ) -> dict[str, Any]:
     """Write a dataset into a folder, or add to it what is new; return what changed and what there is.
 
@@ -96,7 +96,7 @@ def write_dataset(
 
     Args:
         connection: the database.
-        folder: where; see `DatasetOptions.since_last`.
+        folder: where; see `PartitionOptions.since_last`.
         wanted: what.
         watch: told what is being written, and how many posts were.
 
@@ -131,7 +131,7 @@ def write_dataset(
         ) from error
 
 
-def _update(choice: ExportSelection, folder: Path, wanted: DatasetOptions, watch: Watch) -> dict[str, Any]:
+def _update(choice: ExportSelection, folder: Path, wanted: PartitionOptions, watch: Watch) -> dict[str, Any]:
     to, changes = DatasetFolder(folder, _find_state(choice, folder, wanted)), DatasetChanges()
     state = to.state
     to.save_state()
@@ -159,7 +159,7 @@ def _update(choice: ExportSelection, folder: Path, wanted: DatasetOptions, watch
     return _describe(to, changes)
 
 
-def _find_state(choice: ExportSelection, folder: Path, wanted: DatasetOptions) -> DatasetState:
+def _find_state(choice: ExportSelection, folder: Path, wanted: PartitionOptions) -> DatasetState:
     """Return the state of what is in the folder, or that of an empty dataset.
 
     Raises:

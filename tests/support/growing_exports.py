@@ -10,7 +10,7 @@ import duckdb
 from exported_towns import exported
 from stores import opened
 
-from socialcrawl.exporters.partitioned import DatasetOptions, write_dataset
+from socialcrawl.exporters.partitioned import PartitionOptions, write_dataset
 
 MONTHS = {"0": "2023-01-31T23:59:59.999Z", "1": "2023-02-01T00:00:00Z", "2": "2024-02-29T12:00:00Z"}
 """When the posts of the town were written, by the last digit of their id; of the others that is not known."""
@@ -26,7 +26,7 @@ def put_times(connection):
 
 def grown(connection, folder, **more):
     """What `export --format parquet-dataset --since-last` says of a run."""
-    return write_dataset(connection, folder, DatasetOptions(since_last=True, **more))
+    return write_dataset(connection, folder, PartitionOptions(since_last=True, **more))
 
 
 def ask(sql):

@@ -13,7 +13,7 @@ from socialcrawl.cli.running_campaigns import give_way
 from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.export import ExportOptions
 from socialcrawl.exporters.export_folder import check_folder
-from socialcrawl.exporters.partitioned import NAME, DatasetOptions, write_dataset
+from socialcrawl.exporters.partitioned import NAME, PartitionOptions, write_dataset
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.render.progress import show_progress
 from socialcrawl.storage.database.address import DatabaseAddress
@@ -61,7 +61,7 @@ def export_data(
 
 
 def export_partitions(
-    where: DatabaseAddress, folder: Path, wanted: ExportOptions, dataset: DatasetOptions, *, as_json: bool
+    where: DatabaseAddress, folder: Path, wanted: ExportOptions, dataset: PartitionOptions, *, as_json: bool
 ) -> None:
     """Write a dataset or what is new in it, and say what changed.
 

@@ -17,7 +17,7 @@ from tiny_town import BEGIN, close
 
 from socialcrawl.engine.model import format_time
 from socialcrawl.errors import HeldError, SettingsError, StoreError
-from socialcrawl.exporters.partitioned import DatasetOptions, write_dataset
+from socialcrawl.exporters.partitioned import PartitionOptions, write_dataset
 from socialcrawl.storage.erasure.forgetting import forget
 from socialcrawl.system.locks import Lock
 
@@ -208,11 +208,11 @@ def test_another_dataset_another_program_and_other_files_are_left_alone(town, tm
         with pytest.raises(SettingsError, match=why):
             run(out, **more)
     with pytest.raises(SettingsError, match="replace it with --force"):
-        write_dataset(town.connection, out, DatasetOptions())
+        write_dataset(town.connection, out, PartitionOptions())
     (out / "posts/mine.txt").write_text("mine")
     for since_last in (True, False):
         with pytest.raises(SettingsError, match=r"mine\.txt is not of the dataset"):
-            write_dataset(town.connection, out, DatasetOptions(since_last=since_last, force=not since_last))
+            write_dataset(town.connection, out, PartitionOptions(since_last=since_last, force=not since_last))
     (out / "posts/mine.txt").unlink()
     held = Lock(out / "_socialcrawl/lock", "busy")
     with pytest.raises(HeldError, match="written by another process"):
@@ -222,7 +222,7 @@ def test_another_dataset_another_program_and_other_files_are_left_alone(town, tm
         town.connection.exec_driver_sql("update campaign set created_at = '2020-01-01T00:00:00Z'")
     with pytest.raises(SettingsError, match="another database"):
         run(out)
-    write_dataset(town.connection, out, DatasetOptions(by="year", force=True))
+    write_dataset(town.connection, out, PartitionOptions(by="year", force=True))
     assert {path.name for path in (out / "posts").iterdir()} >= {"year=2023", "year=2024"}
 
 
@@ -236,4 +236,4 @@ def test_a_database_that_is_older_than_the_dataset_is_refused(town, tmp_path):
 
 def test_a_setting_that_is_no_period_is_refused(tmp_path):
     with opened(tmp_path / "a.db") as connection, pytest.raises(SettingsError, match="Unknown period 'week'"):
-        write_dataset(connection, tmp_path / "out", DatasetOptions(by="week"))
+        write_dataset(connection, tmp_path / "out", PartitionOptions(by="week"))
