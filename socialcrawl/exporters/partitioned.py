@@ -137,7 +137,7 @@ def _update(choice: ExportSelection, folder: Path, wanted: PartitionOptions, wat
     to.save_state()
     to.remove_leftovers()
     now = find_position(choice)
-    changed = state.position is not None and has_changed(state.position, now)
+    changed = bool(state.parts) if state.position is None else has_changed(state.position, now)
     if changed:
         for number, part in enumerate(list(state.parts)):
             watch("comparing files", number)

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, func, select
 
 from socialcrawl.storage.database.bulk import select_by_keys
 from socialcrawl.storage.database.connection import read_unlocked
+from socialcrawl.storage.database.trouble import convert_errors
 from socialcrawl.storage.erasure import rows, targets, tombstones
 from socialcrawl.storage.erasure.execution import prepare
 from socialcrawl.storage.erasure.forgetting import ErasureReport, erase_rows
@@ -49,9 +50,26 @@ def retain_while_running(
         now: the present instant.
         rest: waits so many seconds after each transaction, as long as it took: others take their turn meanwhile.
         watch: told how many posts were erased.
+
+    Raises:
+        StoreError: the database cannot be written.
     """
-    prepare(connection)
     counts: Counter[str] = Counter()
+    with convert_errors(connection):
+        _retain(connection, before, now, rest, watch, counts=counts)
+    return ErasureReport(dict(counts))
+
+
+def _retain(
+    connection: Connection,
+    before: str,
+    now: str,
+    rest: Callable[[float], None],
+    watch: Callable[[int], None],
+    *,
+    counts: Counter[str],
+) -> None:
+    prepare(connection)
 
     def commit(work: Callable[[], Mapping[str, int]]) -> None:
         begin = monotonic()
@@ -80,7 +98,6 @@ def retain_while_running(
     arrived = select(request.c.arrived_at).where(request.c.id == response.c.request).scalar_subquery()
     for keys in _walk(connection, response.c.request, arrived, before):
         commit(partial(_count, "response", rows.remove_old_answers, connection, before, keys))
-    return ErasureReport(dict(counts))
 
 
 def _count(table: str, change: Callable[..., int], *given: Any) -> dict[str, int]:

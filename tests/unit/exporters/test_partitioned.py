@@ -1,5 +1,6 @@
 """Datasets that grow: each run adds what is new, what was deleted leaves, and other people's programs read them."""
 
+import json
 from functools import partial
 from pathlib import Path
 
@@ -134,6 +135,16 @@ def test_a_name_that_a_second_order_finds_in_a_text_leaves_the_dataset(town, tmp
     assert carried_out(town.connection, again).counts["tombstone"] == 0
     assert grown(town.connection, out)["files_rewritten"] == 1
     assert not any("@person3" in row for row in rows_of(out, "posts"))
+
+
+def test_an_erasure_after_a_first_run_that_was_cut_short_is_not_missed(town, tmp_path):
+    out = tmp_path / "out"
+    grown(town.connection, out)
+    path = out / "_socialcrawl/state.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"position": None}))  # as the first run leaves it
+    forgotten(town, "@person3")
+    assert grown(town.connection, out)["posts_removed"] > 0
+    assert is_like_an_export(town.connection, out, tmp_path / "all")
 
 
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # which Dask gives to pandas
