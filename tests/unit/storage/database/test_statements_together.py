@@ -36,7 +36,7 @@ def test_statements_that_are_sent_together_are_all_done_when_the_block_ends(kind
 @pytest.mark.parametrize("digests", ["aabcdefgh", "abcdefgha"])
 def test_a_statement_that_fails_undoes_the_transaction_and_the_connection_goes_on(kind, digests, capfd):
     with a_database(kind) as connection:
-        with pytest.raises(IntegrityError, match="(?i)unique"), connection.begin(), send_together(connection):
+        with pytest.raises(IntegrityError, match=r"(?i)unique"), connection.begin(), send_together(connection):
             insert_each(connection, digests)
         assert read_digests(connection) == []
         with connection.begin(), send_together(connection):
