@@ -75,7 +75,7 @@ class CampaignStatus:
     Example:
         >>> status = sc.open_project("example.toml").list_campaigns()[0]
         >>> status.name, status.kind, status.platform, status.state, status.why
-        ('sky', 'collect', 'x', 'done', 'all 4 steps that were planned are done')
+        ('sky', 'collect', 'x', 'done', 'the limit of 4 steps is reached')
         >>> status.steps, status.planned_steps, status.requests, status.posts_on_topic, status.curve[0]
         (4, 4, 7, 6, 0.0)
         >>> status.max_requests, status.max_dollars, status.ends, status.alerts
@@ -84,8 +84,8 @@ class CampaignStatus:
         ('example.db', 'example.toml', '0.06', 12)
         >>> status.windows, len(status.window_begins), status.window_limit, status.window_length
         ((6,), 1, 10000, 900.0)
-        >>> status.since, status.until, status.daemon, status.watched
-        (None, None, None, False)
+        >>> status.since > status.window_begins[0], status.until, status.daemon, status.watched
+        (True, None, None, False)
         >>> status.reserved_requests, status.reserved_dollars, status.remaining_requests, status.remaining_dollars
         (0, 0.0, None, None)
         >>> status.test_server

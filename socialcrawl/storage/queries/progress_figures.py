@@ -48,6 +48,7 @@ class ProgressFigures:
         curve: what was found up to each of at most BUCKETS places of its steps: relevance, or posts of a capture.
         of_posts: whether the curve counts posts.
         began: when its first request was sent, ISO 8601; None: none was.
+        last: when its latest request was sent, likewise.
         windows: its latest windows; None: there are none, or no rule is known.
         posts: posts read, as its budget counts them.
         in_flight: what waits for an answer, if somebody runs it.
@@ -62,6 +63,7 @@ class ProgressFigures:
     curve: tuple[float, ...]
     of_posts: bool
     began: str | None
+    last: str | None
     windows: LatestWindows | None
     posts: int
     in_flight: RequestsInFlight
@@ -83,6 +85,7 @@ def read_progress_figures(connection: Connection, find_rule: FindRule) -> dict[s
 def _read_one(connection: Connection, row: Any, find_rule: FindRule) -> ProgressFigures:
     number, settings = row.id, orjson.loads(row.settings)
     spent = read_spending(connection, number)
+    last = max((one.last for one in spent), default=None)
     on_topic = connection.execute(text(ON_TOPIC), {"campaign": number}).scalar_one()
     valued = [act for act in STEPS if act not in WITHOUT_VALUE]
     steps = _count_done(connection, number, valued)
@@ -100,11 +103,10 @@ def _read_one(connection: Connection, row: Any, find_rule: FindRule) -> Progress
         curve,
         of_posts and bool(steps),
         min((one.began for one in spent), default=None),
+        last,
         read_latest_windows(connection, number, spent, partial(find_rule, settings)),
         sum(one.posts for one in spent),
-        count_in_flight(
-            connection, number, settings.get("source") or {}, max((one.last for one in spent), default=None)
-        ),
+        count_in_flight(connection, number, settings.get("source") or {}, last),
         list_refused(connection, number) if any(one.refused for one in spent) else (),
     )
 

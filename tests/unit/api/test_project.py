@@ -119,7 +119,7 @@ def alerts_of(folder):
 
 def test_a_run_that_has_done_its_steps_is_done_and_one_that_spent_its_budget_is_stopped(folder):
     (one,) = sc.open_project(folder).list_campaigns()
-    assert (one.state, one.why) == ("done", "all 30 steps that were planned are done")
+    assert (one.state, one.why) == ("done", "the limit of 30 steps is reached")
     assert one.alerts == (), "nothing is left to be spent"
     (told,) = json.loads(CliRunner().invoke(app, ["status", "--db", str(folder / "a.db"), "--json"]).stdout)
     assert (told["state"], told["why"]) == (one.state, one.why)
