@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from socialcrawl.campaign.settings import Settings
-from socialcrawl.crawls.facts import DEFAULT
+from socialcrawl.crawls.facts import DEFAULT, KindFacts, find_kind_facts
 from socialcrawl.daemon.campaign_state import BROKEN, DONE, DOWN, RUNNING, STALLED, STOPPED, WAITING
 from socialcrawl.daemon.campaign_status import IDLE, LOST, OUTDATED, UNKNOWN, KnownCampaign, explain_idle
 from socialcrawl.daemon.database_readings import DatabaseReading
@@ -123,6 +123,20 @@ class CampaignStatus:
     remaining_requests: int | None = None
     remaining_dollars: float | None = None
     test_server: bool = False
+
+    @property
+    def facts(self) -> KindFacts:
+        """What campaigns of its kind do, such as `reads_accounts`; of a kind that is not installed, what most do.
+
+        Example:
+            >>> facts = sc.open_project("example.toml").find("sky").facts
+            >>> facts.purpose, facts.reads_accounts, facts.rates_accounts, facts.scores_relevance
+            ('accounts that post about the topic', True, True, True)
+        """
+        try:
+            return find_kind_facts(self.kind)
+        except SettingsError:
+            return KindFacts(self.kind, "")
 
 
 def make_status(row: KnownCampaign, found: DatabaseReading, settings: Settings | None, now: float) -> CampaignStatus:

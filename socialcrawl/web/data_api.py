@@ -1,5 +1,6 @@
 """The HTTP API of a campaign's data: search, SQL, the search index and exports."""
 
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request
@@ -7,7 +8,6 @@ from fastapi.exceptions import HTTPException
 from fastapi.responses import FileResponse, Response
 
 from socialcrawl import CampaignStatus, Project
-from socialcrawl.engine.model import format_time
 from socialcrawl.web.data_models import (
     AnswerColumn,
     ExportChoice,
@@ -134,8 +134,9 @@ def delete_export(status: Status, work: Work, number: ExportId) -> ChangedItem:
 
 def describe_export(one: KeptExport) -> KeptExportItem:
     """Return an export as the API shows it."""
+    begun, deleted = (datetime.fromtimestamp(at, UTC).isoformat() for at in (one.begun, one.begun + KEPT_FOR))
     return KeptExportItem(
-        id=one.id, title=one.title, begun=format_time(one.begun), deleted=format_time(one.begun + KEPT_FOR),
+        id=one.id, title=one.title, begun=begun, deleted=deleted,
         writing=one.writing, rows=one.rows, size=one.size, why=one.why,
     )  # fmt: skip
 
