@@ -9,6 +9,7 @@ from typing import Any
 
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.facts import DEFAULT, KindFacts, find_kind_facts
+from socialcrawl.crawls.node_limit import FREE
 from socialcrawl.daemon.campaign_state import BROKEN, DONE, DOWN, RUNNING, STALLED, STOPPED, WAITING
 from socialcrawl.daemon.campaign_status import IDLE, LOST, OUTDATED, UNKNOWN, KnownCampaign, explain_idle
 from socialcrawl.daemon.database_readings import DatabaseReading
@@ -246,11 +247,13 @@ def _list_budgets(
     status: CampaignStatus, budget: Mapping[str, Any], figures: ProgressFigures, now: float
 ) -> Iterator[str]:
     """Yield the budgets of which NEARLY everything is spent; at a test server no money is."""
-    posts, time = budget.get("max_posts"), budget.get("max_time")
+    posts, nodes, time = budget.get("max_posts"), budget.get("max_nodes"), budget.get("max_time")
+    asked = sum(count for act, count in figures.picks.items() if act not in FREE)
     known: list[tuple[float, float | None, str]] = [
         (status.requests, status.max_requests, pluralize(status.max_requests or 0, "request")),
         (status.dollars, None if status.test_server else status.max_dollars, f"${status.max_dollars or 0:,.2f}"),
         (figures.posts, posts, pluralize(posts or 0, "post")),
+        (asked, nodes, pluralize(nodes or 0, "account")),
     ]
     if time is not None and figures.began is not None:
         known.append((now - parse_time(figures.began), parse_seconds(time), f"{time} of time"))
