@@ -19,6 +19,7 @@ from commands import COMMAND, ENVIRONMENT, socialcrawl
 from kind_campaigns import make_refresh, make_sample, make_track
 from PIL import Image
 from web_pages import browsing, served
+from x_crawls import posts_file
 
 WIDTHS = (400, 1024, 1920)
 SCHEMES = ("light", "dark")
@@ -134,8 +135,13 @@ def take_label_picture(out: Path, folder: Path) -> None:
 
 def make_campaigns(folder: Path) -> None:
     """Run two demos and campaigns of the other kinds."""
-    socialcrawl("demo", "--db", "astronomy.db", "--steps", "150", "--control", "0.1", folder=folder)
-    socialcrawl("demo", "--kind", "capture", "--db", "week.db", folder=folder)
+    posts = str(posts_file(2_000))
+    for words in (
+        ("--db", "astronomy.db", "--steps", "150", "--control", "0.1"),
+        ("--kind", "capture", "--db", "week.db"),
+    ):
+        done = socialcrawl("demo", "--posts", posts, *words, folder=folder)
+        assert done.returncode == 0, done.stderr
     for make in (make_track, make_refresh, make_sample):
         make(folder / f"{make.__name__.removeprefix('make_')}.db")
 
@@ -148,7 +154,7 @@ def take_overview_picture(out: Path, folder: Path) -> None:
         page.get_by_text("Live: changes appear by themselves.").wait_for()
         end = page.locator("[data-events]").bounding_box()
         page.screenshot(
-            path=out, full_page=True, clip={"x": 0, "y": 0, "width": 1240, "height": end["y"] + end["height"]}
+            path=out, full_page=True, clip={"x": 0, "y": 0, "width": 1240, "height": end["y"] + end["height"] + 16}
         )
     Image.open(out).convert("RGB").quantize(COLOURS).save(out, optimize=True)
 
