@@ -19,7 +19,7 @@ from commands import COMMAND, ENVIRONMENT, socialcrawl
 from kind_campaigns import make_refresh, make_sample, make_track
 from PIL import Image
 from web_pages import browsing, served
-from x_crawls import posts_file
+from x_crawls import TOPIC, posts_file
 
 WIDTHS = (400, 1024, 1920)
 SCHEMES = ("light", "dark")
@@ -140,7 +140,7 @@ def make_campaigns(folder: Path) -> None:
         ("--db", "astronomy.db", "--steps", "150", "--control", "0.1"),
         ("--kind", "capture", "--db", "week.db"),
     ):
-        done = socialcrawl("demo", "--posts", posts, *words, folder=folder)
+        done = socialcrawl("demo", "--posts", posts, "--keyword", TOPIC, *words, folder=folder)
         assert done.returncode == 0, done.stderr
     for make in (make_track, make_refresh, make_sample):
         make(folder / f"{make.__name__.removeprefix('make_')}.db")
