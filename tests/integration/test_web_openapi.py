@@ -55,7 +55,7 @@ def ask(operation, strategy, headers):
             assert answer.status_code == 400
             return
         if answer.status_code == 503:  # exports go on after their answer, and no more are begun meanwhile
-            assert int(answer.headers["retry-after"]) > 0
+            assert int(*answer.headers["retry-after"]) > 0
             return
         case.validate_response(answer, headers=headers, excluded_checks=excluded)
         codes.add(answer.status_code)
