@@ -11,6 +11,7 @@ from socialcrawl import CampaignStatus, Project
 from socialcrawl.web.data_models import (
     AnswerColumn,
     ExportChoice,
+    ExportOrder,
     ExportProgress,
     IndexItem,
     KeptExportItem,
@@ -112,7 +113,7 @@ def list_exports(status: Status, work: Work) -> KeptExportItems:
 
 
 @data_api.post("/campaigns/{key}/exports", dependencies=[Depends(check_change)], responses={**REFUSED, 503: BUSY[503]})
-def start_export(status: Status, work: Work, choice: ExportChoice) -> KeptExportItem:
+def start_export(status: Status, work: Work, choice: ExportOrder) -> KeptExportItem:
     """Begin to write an export of the campaign, which is kept for a day."""
     return describe_export(work.kept.start(status, choice.list_options(), choice.describe()))
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 LONGEST = 2_000  # characters of a text that somebody looks for
 LONGEST_QUERY = 8_000  # characters of SQL, which is in the address
@@ -96,6 +96,12 @@ class ExportChoice(BaseModel):
         """Return what is in the export, for people."""
         named = PRESETS[self.preset].title if self.preset else ", ".join(dict.fromkeys(self.format))
         return f"{named}, without names" if self.pseudonymise else named
+
+
+class ExportOrder(ExportChoice):
+    """The same as JSON, where a number is no switch."""
+
+    model_config = ConfigDict(strict=True)
 
 
 class ExportProgress(BaseModel):
