@@ -10,16 +10,18 @@ from types import FrameType
 
 from socialcrawl.campaign.build import OpenCampaign, build
 from socialcrawl.campaign.settings import Settings
+from socialcrawl.daemon.campaign_state import DONE, STOPPED
+from socialcrawl.daemon.next_run import remove_rerun_advice
 from socialcrawl.engine.loop import GRACE, run
 from socialcrawl.engine.model import Stop, StopKind, Wait
-from socialcrawl.errors import SocialcrawlError
+from socialcrawl.errors import SocialcrawlError, StoreError
 from socialcrawl.render.campaign_report import CampaignReport, read_report
 from socialcrawl.render.live_screen import CampaignView
 from socialcrawl.storage import daemons
 from socialcrawl.storage.database.health import open_existing
 
 LOOK = 2.0  # seconds between two looks whether somebody stops it
-STOPPED = "stopped through the database, as from its page; everything is saved, run again to go on"
+OBEYED = "stopped through the database, as from its page; everything is saved, run again to go on"
 STOPPING = f"stopping: waiting up to {GRACE:.0f} s for what is in flight; once more to stop at once\n".encode()
 
 
@@ -71,11 +73,20 @@ def run_to_end(
             finally:
                 view.end()
         if stopped.is_set() and isinstance(reason, Stop) and reason.kind == StopKind.INTERRUPTED:
-            reason = Stop(StopKind.INTERRUPTED, STOPPED)
+            reason = Stop(StopKind.INTERRUPTED, OBEYED)
         report = read_report(campaign.store.connection, settings.name, billed=campaign.plan.billed)
+        _store_ending(campaign, reason)
     finally:
         campaign.close()
     return Ending(reason, report)
+
+
+def _store_ending(campaign: OpenCampaign, reason: Wait | Stop) -> None:
+    """Store how a run ended, for `status` and the pages; a database that cannot be written does without it."""
+    state = DONE if isinstance(reason, Stop) and reason.kind == StopKind.DONE else STOPPED
+    why = remove_rerun_advice(reason.why)
+    with suppress(StoreError):
+        daemons.record_ending(campaign.store.connection, campaign.settings.name, state, why, campaign.clock.now())
 
 
 @contextmanager

@@ -4,6 +4,7 @@ The right to run a campaign is `lease.Lease`, which ends with its process. The r
 goes, for other terminals and daemons. Whose holder was not heard of for EXPIRY seconds counts as let go.
 """
 
+import os
 import re
 import socket
 from collections.abc import Collection, Iterable, Sequence
@@ -127,6 +128,27 @@ def sign_off(connection: Connection, name: str, now: float) -> None:
         connection.execute(update(daemon).where(daemon.c.id == name).values(ended_at=format_time(now)))
         mine = (lease.c.daemon == name) & lease.c.released_at.is_(None)
         connection.execute(update(lease).where(mine).values(released_at=format_time(now)))
+
+
+def record_ending(connection: Connection, name: str, state: str, why: str, now: float) -> None:
+    """Record how a campaign ended that this process ran without a daemon, after it was released.
+
+    The row of a daemon that still looks after the campaign stays as it is: that one decides what follows.
+
+    Args:
+        connection: the database.
+        name: the campaign.
+        state: done or stopped.
+        why: why it ended.
+        now: Unix seconds.
+    """
+    host, pid = socket.gethostname(), os.getpid()
+    me = f"{host}:{pid}:{format_time(now)}"
+    before = next((one for one in read_leases(connection) if one.campaign == name), None)
+    moved, file = (None, None) if before is None else (before.moved, before.file)
+    enroll_daemon(connection, me, host, pid, now)
+    write_heartbeat(connection, me, [CampaignHeartbeat(name, state, why, None, moved, False, now, file)], now)
+    sign_off(connection, me, now)
 
 
 def is_stop_requested(connection: Connection, name: str) -> bool:
