@@ -8,11 +8,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import FrameType
 
-from socialcrawl.campaign.build import OpenCampaign, build
+from socialcrawl.campaign.build import OpenCampaign, ProcessContext, build
 from socialcrawl.campaign.settings import Settings
+from socialcrawl.engine.clock import SteadyClock
 from socialcrawl.engine.loop import GRACE, run
 from socialcrawl.engine.model import Stop, StopKind, Wait
-from socialcrawl.errors import SocialcrawlError
+from socialcrawl.errors import SettingsError, SocialcrawlError
+from socialcrawl.fleet.shared_fleets import SharedFleets
 from socialcrawl.render.campaign_report import CampaignReport, read_report
 from socialcrawl.render.live_screen import CampaignView
 from socialcrawl.storage import daemons
@@ -43,6 +45,7 @@ def run_to_end(
     announce: Callable[[OpenCampaign], None] = lambda campaign: None,
     silent: bool = True,
     change: bool = False,
+    workers: int = 0,
 ) -> Ending:
     """Run a campaign until it is done or stopped, also by somebody else through its database: see `stop_campaigns`.
 
@@ -55,12 +58,23 @@ def run_to_end(
         announce: what is done with the open campaign before its first request.
         silent: whether nothing is printed when it is asked to stop.
         change: whether settings are taken up that differ from those that its history rests on.
+        workers: how many worker processes send its requests, where its file names no scheduler; 0: this process does.
 
     Raises:
         SettingsError, StoreError: see `campaign.build.build`.
         KeyboardInterrupt: it was interrupted twice; what was in flight counts as spent.
     """
-    campaign = build(settings, view, change=change)
+    if workers and settings.fleet.scheduler:
+        raise SettingsError(
+            "--workers starts workers here, and scheduler under [fleet] names others: remove one of them."
+        )
+    fleets = SharedFleets(workers)
+    process = ProcessContext(SteadyClock(), fleets=fleets) if workers else None
+    try:
+        campaign = build(settings, view, process, change=change)
+    except BaseException:
+        fleets.close()
+        raise
     announce(campaign)
     try:
         with _handle_signals(campaign, silent=silent), _obey_stops(campaign) as stopped:
@@ -75,6 +89,7 @@ def run_to_end(
         report = read_report(campaign.store.connection, settings.name, billed=campaign.plan.billed)
     finally:
         campaign.close()
+        fleets.close()
     return Ending(reason, report)
 
 

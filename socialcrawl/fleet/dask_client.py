@@ -4,16 +4,18 @@ Requests and replies go from this process to a worker and back, not through the 
 each campaign's client, which names the environment variables of the tokens, and no token.
 """
 
+import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from types import ModuleType
 from typing import Any
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.fleet.remote_workers import Call
-from socialcrawl.fleet.worker_wires import WorkerWires
+from socialcrawl.fleet.worker_wires import WorkerFacts, WorkerWires, describe_worker
 
+ANSWER = 15.0  # seconds for all workers to say what they have
 TIMEOUT = 5.0  # seconds to reach a scheduler
 MISSING = "Workers need Dask: pip install 'socialcrawl[cluster]', or remove scheduler under [fleet] and --workers."
 
@@ -88,6 +90,27 @@ async def connect(address: str) -> AsyncIterator[DaskCluster]:
         yield DaskCluster(distributed, client)
     finally:
         await client.close(timeout=1)
+
+
+async def inspect_workers(address: str, variables: Sequence[str]) -> dict[str, WorkerFacts]:
+    """Return what the workers of a scheduler have, by their names.
+
+    Args:
+        address: the scheduler's.
+        variables: the environment variables that they need.
+
+    Raises:
+        SettingsError: Dask is not installed.
+        OSError: no scheduler answers there, or a worker does not within some seconds.
+    """
+    async with connect(address) as cluster:
+        names = await cluster.list_workers()
+        asking = cluster.client.run(describe_worker, list(variables), on_error="return")
+        found = await asyncio.wait_for(asking, ANSWER) if names else {}
+    return {
+        names.get(where, where): facts if isinstance(facts, WorkerFacts) else WorkerFacts("")
+        for where, facts in found.items()
+    }
 
 
 @contextmanager

@@ -86,18 +86,19 @@ class Fleet:
     def join(self, campaign: str, spec: WireSpec) -> None:
         """Have every worker make the client of a campaign, those that join later too."""
         self._specs[campaign] = pickle.dumps(spec, pickle.HIGHEST_PROTOCOL)
-        self._loop.call_soon_threadsafe(self._open, campaign)
+        self._call(self._open, campaign)
 
     def leave(self, campaign: str) -> None:
         """Have the workers let go of the client of a campaign."""
         if self._specs.pop(campaign, None) is not None:
-            self._loop.call_soon_threadsafe(self._close, campaign)
+            self._call(self._close, campaign)
 
     def submit(self, campaign: str, grant: Grant) -> "Future[Reply]":
         """Send a request by a worker; the future gets its reply, or LostRequestError."""
         future: Future[Reply] = Future()
         future.set_running_or_notify_cancel()
-        self._loop.call_soon_threadsafe(self._submit, campaign, grant, future)
+        if not self._call(self._submit, campaign, grant, future):
+            future.set_exception(LostRequestError("the fleet is closed"))
         return future
 
     def explain_absence(self, campaign: str) -> str | None:
@@ -120,7 +121,7 @@ class Fleet:
 
     def close(self) -> None:
         """End the thread; the workers stay with their scheduler."""
-        self._loop.call_soon_threadsafe(self._stop)
+        self._call(self._stop)
         self._thread.join(CLOSING)
 
     def _run(self) -> None:
@@ -128,7 +129,15 @@ class Fleet:
         self._main = self._loop.create_task(self._look_after())
         with suppress(asyncio.CancelledError):
             self._loop.run_until_complete(self._main)
-        self._loop.run_until_complete(self._loop.shutdown_default_executor())
+        self._loop.close()
+
+    def _call(self, work: Callable[..., None], *given: Any) -> bool:
+        """Return whether the thread is there to do some work; it does it soon."""
+        try:
+            self._loop.call_soon_threadsafe(work, *given)
+        except RuntimeError:  # the loop is closed
+            return False
+        return True
 
     def _stop(self) -> None:
         if self._main is not None:

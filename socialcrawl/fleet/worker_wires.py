@@ -5,8 +5,11 @@ deciding process begins another one, and what belongs to earlier ones is neither
 """
 
 import asyncio
+import os
 import pickle
-from collections.abc import Callable, Mapping
+import platform
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -48,6 +51,10 @@ class WireSpec:
         variables = {credential.name: names for credential, names in given if names is not None}
         return cls(replace(terms, settings=settings, names=()), variables)
 
+    def list_names(self) -> list[str]:
+        """Return the environment variables that a worker needs."""
+        return [name for given in self.variables.values() for name in ((given,) if isinstance(given, str) else given)]
+
     def make_wire(self, now: Callable[[], float]) -> Wired:
         """Return the client, with the tokens of this process's environment.
 
@@ -56,6 +63,38 @@ class WireSpec:
         """
         secrets = {name: read_token(variables) for name, variables in self.variables.items()}
         return make_wire(platform_of(self.terms.settings), self.terms, secrets, now)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerFacts:
+    """What a worker process has.
+
+    Attributes:
+        version: of socialcrawl; "": it is not there, or too old to say.
+        python: the version of Python.
+        lacking: environment variables that are not set there.
+    """
+
+    version: str
+    python: str = ""
+    lacking: tuple[str, ...] = ()
+
+    def list_faults(self) -> list[str]:
+        """Return what has to be done before it can send, in words."""
+        if self.version != read_version():
+            return [f"it has socialcrawl {self.version or '(none)'}: install {read_version()} there"]
+        return [f"put the token into its environment variable {name}" for name in self.lacking]
+
+
+def read_version() -> str:
+    """Return the version of socialcrawl in this process."""
+    return str(sys.modules["socialcrawl"].__version__)  # importing it would close a circle of the public names
+
+
+def describe_worker(variables: Sequence[str]) -> WorkerFacts:
+    """Return what this process has, without the values of the variables; runs in a worker."""
+    lacking = [name for name in variables if not any(os.environ.get(name + end) for end in ("", "_FILE"))]
+    return WorkerFacts(read_version(), platform.python_version(), tuple(lacking))
 
 
 class WorkerWires:
