@@ -17,7 +17,8 @@ from socialcrawl.fleet.remote_workers import Patience
 from socialcrawl.fleet.shared_fleets import Fleet
 from socialcrawl.fleet.worker_wires import WorkerWires
 
-QUICK = Patience(silence=0.3, request=60.0)
+CALM = Patience(silence=120.0, request=120.0)  # whatever the load of the machine, no worker counts as hung
+HASTY = Patience(silence=0.3, request=120.0)
 WITHIN = 60.0  # seconds for what is awaited in tests; nothing is measured
 
 
@@ -96,7 +97,7 @@ class LocalTown:
 
 
 @contextmanager
-def local_fleet(town, patience=QUICK, now=time.time):
+def local_fleet(town, patience=CALM, now=time.time):
     """The fleet of a LocalTown."""
     EchoWire.sent.clear()
     EchoWire.gate.clear()

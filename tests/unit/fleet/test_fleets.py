@@ -2,14 +2,14 @@
 
 import time
 from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from fleet_towns import WITHIN, EchoSpec, EchoWire, LocalTown, await_true, grant_for, local_fleet
+from fleet_towns import CALM, HASTY, WITHIN, EchoSpec, EchoWire, LocalTown, await_true, grant_for, local_fleet
 
 from socialcrawl.engine.protocols import LostRequestError
 from socialcrawl.errors import SettingsError
-from socialcrawl.fleet.remote_workers import Patience
 from socialcrawl.fleet.shared_fleets import choose_worker
 from socialcrawl.fleet.worker_wires import WorkerWires
 
@@ -54,12 +54,13 @@ def test_replies_of_all_workers_come_back():
 
 def test_a_worker_that_hangs_loses_what_it_has_and_is_used_again_when_it_answers():
     town = LocalTown("a")
-    with local_fleet(town) as fleet:
+    with local_fleet(town, HASTY) as fleet:
         join(fleet)
         town.cut.add("tcp://a")
         with pytest.raises(LostRequestError):
             fleet.submit("sea", grant_for("x/*")).result(WITHIN)
         assert "has not answered for 0.3 s" in fleet.explain_absence("sea")
+        fleet.workers["tcp://a"].patience = CALM
         town.cut.clear()
         await_true(lambda: fleet.explain_absence("sea") is None)
         assert fleet.submit("sea", grant_for("x/again")).result(WITHIN).cursor == "x/again"
@@ -118,7 +119,7 @@ def test_a_campaign_without_its_token_on_any_worker_says_so_and_others_go_on():
 
 
 def test_a_request_that_a_worker_never_answers_is_lost_and_the_worker_stays():
-    with local_fleet(LocalTown("a"), Patience(silence=30.0, request=0.2)) as fleet:
+    with local_fleet(LocalTown("a"), replace(CALM, request=0.2)) as fleet:
         join(fleet)
         with pytest.raises(LostRequestError):
             fleet.submit("sea", grant_for("x/wait")).result(WITHIN)
