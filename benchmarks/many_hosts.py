@@ -1,6 +1,6 @@
 """A web of many hosts as one server on loopback, which tells hosts apart by the Host header and counts requests.
 
-`python -m benchmarks.many_hosts --hosts 500 --latency 0.1` prints its address as a line of JSON; it ends when stdin does.
+`python -m benchmarks.many_hosts --hosts 500 --latency 0.1` prints its address as a line of JSON; it ends with stdin.
 Each page has links to pages of other hosts, all of them a function of its address. The address /count tells how many
 requests came, and the most in `window` seconds to one host.
 """
@@ -31,9 +31,12 @@ def make_page(host: str, path: str, hosts: int) -> str:
     for i in range(LINKS):
         number = int.from_bytes(drawn[5 * i : 5 * i + 5])
         links.append(f"http://host{number % hosts}.example/page/{number // hosts % PAGES}")
-    listed = "".join(f'<li><a href="{to}">a {WORD if i % 3 else "dome"} elsewhere</a></li>' for i, to in enumerate(links))
+    listed = "".join(
+        f'<li><a href="{to}">a {WORD if i % 3 else "dome"} elsewhere</a></li>' for i, to in enumerate(links)
+    )
     text = f"{WORD} " * (drawn[0] % 4) + FILLER
-    return f"<!DOCTYPE html><html><head><title>{host}{path}</title></head><body><p>{text}</p><ul>{listed}</ul></body></html>"
+    head = f"<!DOCTYPE html><html><head><title>{host}{path}</title></head>"
+    return f"{head}<body><p>{text}</p><ul>{listed}</ul></body></html>"
 
 
 class ManyHosts:
@@ -66,7 +69,9 @@ class ManyHosts:
 
     async def _answer(self, host: str, path: str) -> bytes:
         if path == "/count":
-            return _make_answer("200 OK", "application/json", json.dumps({"requests": self.requests, "most": self.most}))
+            return _make_answer(
+                "200 OK", "application/json", json.dumps({"requests": self.requests, "most": self.most})
+            )
         self._count(host)
         await asyncio.sleep(self.latency)
         if path == "/robots.txt":
@@ -101,7 +106,7 @@ def serve_hosts(hosts: int, latency: float, window: float = 1.0) -> Iterator[str
 
 def read_count(url: str) -> dict[str, int]:
     """Return how many requests came, and the most to one host in a window."""
-    with urlopen(f"{url}/count", timeout=60) as answer:  # noqa: S310 - the address of our own server
+    with urlopen(f"{url}/count", timeout=60) as answer:
         found: dict[str, int] = json.load(answer)
         return found
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from socialcrawl.engine.model import Grant, Reply
 from socialcrawl.engine.protocols import LostRequestError
 from socialcrawl.fleet.worker_clock import WorkerClock
-from socialcrawl.fleet.worker_wires import Parcel
+from socialcrawl.fleet.worker_wires import GATHER, Parcel
 
 PING = 1.0  # seconds between two questions for the time
 FIRST_PINGS = 5  # questions for the time before a worker is used
@@ -151,6 +151,7 @@ class RemoteWorker:
     async def _deliver(self) -> None:
         while True:
             await self._filled.wait()
+            await asyncio.sleep(GATHER)
             self._filled.clear()
             parcels, self._outbox = self._outbox, []
             if abs(self._measure_lead() - self._lead) > JUMP:  # our clock was set: what the worker knows of it is wrong

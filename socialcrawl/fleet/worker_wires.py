@@ -27,6 +27,7 @@ from socialcrawl.system.plugins import describe_error
 
 PROMPT = LAG / 2  # seconds after its grant within which a request leaves a worker, or never does
 Parcel = tuple[int, str, Grant]  # the number of a request, its campaign, and what is to be sent
+GATHER = 0.005  # seconds for which answers, and requests, are gathered into one message
 NOT_SENT = None  # what comes back for a request that was too late to be sent
 
 
@@ -166,6 +167,7 @@ class WorkerWires:
                 await asyncio.wait_for(self._news.wait(), patience)
             except TimeoutError:
                 return []
+            await asyncio.sleep(GATHER)  # a message costs more than what is in it
         if generation != self.generation:
             return []
         found, self._done = self._done, []
