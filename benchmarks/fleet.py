@@ -86,8 +86,8 @@ def _crawl(workers: int) -> Measured:
         if f"{STEPS:,} steps" not in reason.why:
             raise RuntimeError(reason.why)
         count = read_count(url)
-    spent = [after - before for before, after in zip(begin, ended, strict=True)]
-    return Measured(count["requests"], *spent, count["most"])
+    seconds, deciding, whole = (after - before for before, after in zip(begin, ended, strict=True))
+    return Measured(count["requests"], seconds, deciding, whole, count["most"])
 
 
 def _await_workers(campaign: OpenCampaign, workers: int) -> None:

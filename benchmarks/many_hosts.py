@@ -113,7 +113,12 @@ def read_count(url: str) -> dict[str, int]:
 
 async def _run(made: ManyHosts) -> None:
     ended = asyncio.Event()
-    asyncio.get_running_loop().add_reader(sys.stdin.fileno(), lambda: os.read(0, 1) or ended.set())
+
+    def look() -> None:
+        if not os.read(sys.stdin.fileno(), 1):
+            ended.set()
+
+    asyncio.get_running_loop().add_reader(sys.stdin.fileno(), look)
     server = await asyncio.start_server(made.serve, "127.0.0.1", 0)
     host, port = server.sockets[0].getsockname()
     print(json.dumps({"url": f"http://{host}:{port}"}), flush=True)
