@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from types import FrameType
 
@@ -64,33 +64,37 @@ def run_to_end(
         SettingsError, StoreError: see `campaign.build.build`.
         KeyboardInterrupt: it was interrupted twice; what was in flight counts as spent.
     """
-    if workers and settings.fleet.scheduler:
+    with _start_workers(settings, workers) as process:
+        campaign = build(settings, view, process, change=change)
+        announce(campaign)
+        try:
+            with _handle_signals(campaign, silent=silent), _obey_stops(campaign) as stopped:
+                view.begin(campaign)
+                try:
+                    reason = run(campaign.parts, size=campaign.together)
+                    campaign.keep(reason)
+                finally:
+                    view.end()
+            if stopped.is_set() and isinstance(reason, Stop) and reason.kind == StopKind.INTERRUPTED:
+                reason = Stop(StopKind.INTERRUPTED, STOPPED)
+            report = read_report(campaign.store.connection, settings.name, billed=campaign.plan.billed)
+        finally:
+            campaign.close()
+    return Ending(reason, report)
+
+
+@contextmanager
+def _start_workers(settings: Settings, workers: int) -> Iterator[ProcessContext | None]:
+    """Yield what a campaign shares with worker processes of its own, which start when it is opened."""
+    if not workers:
+        yield None
+        return
+    if settings.fleet.scheduler:
         raise SettingsError(
             "--workers starts workers here, and scheduler under [fleet] names others: remove one of them."
         )
-    fleets = SharedFleets(workers)
-    process = ProcessContext(SteadyClock(), fleets=fleets) if workers else None
-    try:
-        campaign = build(settings, view, process, change=change)
-    except BaseException:
-        fleets.close()
-        raise
-    announce(campaign)
-    try:
-        with _handle_signals(campaign, silent=silent), _obey_stops(campaign) as stopped:
-            view.begin(campaign)
-            try:
-                reason = run(campaign.parts, size=campaign.together)
-                campaign.keep(reason)
-            finally:
-                view.end()
-        if stopped.is_set() and isinstance(reason, Stop) and reason.kind == StopKind.INTERRUPTED:
-            reason = Stop(StopKind.INTERRUPTED, STOPPED)
-        report = read_report(campaign.store.connection, settings.name, billed=campaign.plan.billed)
-    finally:
-        campaign.close()
-        fleets.close()
-    return Ending(reason, report)
+    with closing(SharedFleets(workers)) as fleets:
+        yield ProcessContext(SteadyClock(), fleets=fleets)
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.clock import InterruptibleClock, Steady
 from socialcrawl.engine.loop import Parts
 from socialcrawl.engine.model import Credential, Node, Stop, Wait
-from socialcrawl.engine.protocols import Crawl, Informed, Source, Watcher
+from socialcrawl.engine.protocols import Crawl, Informed, Planner, Source, Watcher
 from socialcrawl.errors import HeldError
 from socialcrawl.fleet.fleet_executor import FleetExecutor, FleetPlanner, take_fleet
 from socialcrawl.fleet.shared_fleets import SharedFleets
@@ -203,8 +203,7 @@ def build(
         planner = _make_planner(plan, allowed, member)
         wire = make_wire(plan, allowed, clock.now)
         undo.callback(wire.close)
-        pool = _make_executor(plan, process, clock.now)
-        undo.callback(pool.shutdown)
+        pool = undo.enter_context(_make_executor(plan, process, clock.now))
         store, lease, followed = _open_store(plan, allowed, clock.now(), change=change)
         undo.pop_all()
     settings = (plan := _name_estimator(plan, store)).settings
@@ -217,8 +216,7 @@ def build(
     watcher = _attend(watcher, plan.kind, crawl, store, clock.now)
     bounded = _bound_crawl(crawl, settings, process, followed, store)
     bounded = _follow_shadows(bounded, crawl, plan, store, now=clock.now, watcher=watcher)
-    taking = FleetPlanner(planner, pool, clock.now) if isinstance(pool, FleetExecutor) else planner
-    parts = Parts(bounded, source, store, wire, taking, clock, pool, watcher)
+    parts = Parts(bounded, source, store, wire, _await_workers(planner, pool, clock.now), clock, pool, watcher)
     pace = _make_pace(plan, store, seeds, allowed)
     return OpenCampaign(settings, plan, parts, crawl, planner, clock, store, lease, allowed, pace, wire, member)
 
@@ -232,6 +230,11 @@ def _make_executor(plan: Plan, process: ProcessContext | None, now: Callable[[],
         return FleetExecutor(fleet, identify_campaign(plan.settings), WireSpec.of(plan), release)
     pool = process.pool if process else ThreadPoolExecutor
     return pool(min(THREADS, plan.settings.crawl.together or THREADS))
+
+
+def _await_workers(planner: WindowPlanner, pool: Executor, now: Callable[[], float]) -> Planner:
+    """Return the planner; where workers send, one that waits while there is none."""
+    return FleetPlanner(planner, pool, now) if isinstance(pool, FleetExecutor) else planner
 
 
 def _make_pace(plan: Plan, store: SqlStore, seeds: Seeds, allowed: CampaignAccess) -> Callable[[], int]:
