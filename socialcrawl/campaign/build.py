@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
+from socialcrawl.campaign import guarded_wire
 from socialcrawl.campaign.captured_seeds import CaptureFollower, CaptureSource, find_capture
 from socialcrawl.campaign.credentials import CampaignAccess, open_access
-from socialcrawl.campaign.guarded_wire import GuardedWire
 from socialcrawl.campaign.plan import THREADS, Plan, make_plan
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.campaign.siblings import Siblings, unite
@@ -24,11 +25,13 @@ from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.clock import InterruptibleClock, Steady
 from socialcrawl.engine.loop import Parts
 from socialcrawl.engine.model import Credential, Node, Stop, Wait
-from socialcrawl.engine.protocols import Crawl, Informed, Source, Watcher
+from socialcrawl.engine.protocols import Crawl, Informed, Planner, Source, Watcher
 from socialcrawl.errors import HeldError
-from socialcrawl.platforms.base import Keys, Wired
+from socialcrawl.fleet.fleet_executor import FleetExecutor, FleetPlanner, take_fleet
+from socialcrawl.fleet.shared_fleets import SharedFleets
+from socialcrawl.fleet.worker_wires import WireSpec
+from socialcrawl.platforms.base import Wired
 from socialcrawl.platforms.excluding import ExcludingSource
-from socialcrawl.platforms.facts import PLATFORMS
 from socialcrawl.platforms.focusing import FocusedSource
 from socialcrawl.platforms.look_ups import LookAhead
 from socialcrawl.platforms.searched_authors import SearchedAuthorsSource
@@ -57,7 +60,6 @@ from socialcrawl.storage.erasure.tombstones import SkipForgottenSource
 from socialcrawl.storage.imports.captured_authors import CapturedAuthors
 from socialcrawl.storage.sql_store import SqlStore
 from socialcrawl.storage.versions import read_latest_settings
-from socialcrawl.system.state_folder import make_state_folder
 
 
 @dataclass(slots=True)
@@ -110,6 +112,7 @@ class ProcessContext:
         leases: the rights to use these.
         pool: makes the executor for this many requests in flight.
         disk: what looks at the disk of a database.
+        fleets: the workers that send for them.
     """
 
     time: Steady
@@ -117,6 +120,7 @@ class ProcessContext:
     leases: TokenLeases = field(default_factory=TokenLeases)
     pool: Callable[[int], Executor] = ThreadPoolExecutor
     disk: Look = measure_disk
+    fleets: SharedFleets = field(default_factory=SharedFleets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +203,7 @@ def build(
         planner = _make_planner(plan, allowed, member)
         wire = make_wire(plan, allowed, clock.now)
         undo.callback(wire.close)
+        pool = undo.enter_context(_make_executor(plan, process, clock.now))
         store, lease, followed = _open_store(plan, allowed, clock.now(), change=change)
         undo.pop_all()
     settings = (plan := _name_estimator(plan, store)).settings
@@ -208,13 +213,28 @@ def build(
     seeds = _make_seeds(plan, along, store.enlist(plan.usernames, clock.now()))
     source, ahead = _make_source(plan, along.texts, store, clock.now)
     crawl = ahead.crawl = plan.kind.make_crawl(settings, seeds, source.width, source.mark)
-    pool = (process.pool if process else ThreadPoolExecutor)(min(THREADS, settings.crawl.together or THREADS))
     watcher = _attend(watcher, plan.kind, crawl, store, clock.now)
     bounded = _bound_crawl(crawl, settings, process, followed, store)
     bounded = _follow_shadows(bounded, crawl, plan, store, now=clock.now, watcher=watcher)
-    parts = Parts(bounded, source, store, wire, planner, clock, pool, watcher)
+    parts = Parts(bounded, source, store, wire, _await_workers(planner, pool, clock.now), clock, pool, watcher)
     pace = _make_pace(plan, store, seeds, allowed)
     return OpenCampaign(settings, plan, parts, crawl, planner, clock, store, lease, allowed, pace, wire, member)
+
+
+def _make_executor(plan: Plan, process: ProcessContext | None, now: Callable[[], float]) -> Executor:
+    """Return what sends the requests: threads, or the workers of a fleet."""
+    fleets = process.fleets if process else SharedFleets()
+    fleet = take_fleet(plan, fleets, now)
+    if fleet is not None:
+        release = partial(fleets.release, fleet)
+        return FleetExecutor(fleet, identify_campaign(plan.settings), WireSpec.of(plan), release)
+    pool = process.pool if process else ThreadPoolExecutor
+    return pool(min(THREADS, plan.settings.crawl.together or THREADS))
+
+
+def _await_workers(planner: WindowPlanner, pool: Executor, now: Callable[[], float]) -> Planner:
+    """Return the planner; where workers send, one that waits while there is none."""
+    return FleetPlanner(planner, pool, now) if isinstance(pool, FleetExecutor) else planner
 
 
 def _make_pace(plan: Plan, store: SqlStore, seeds: Seeds, allowed: CampaignAccess) -> Callable[[], int]:
@@ -334,9 +354,7 @@ def _make_planner(plan: Plan, allowed: CampaignAccess, member: Membership) -> Wi
 
 def make_wire(plan: Plan, allowed: CampaignAccess, now: Callable[[], float]) -> Wired:
     """Return the wire of a campaign, with its tokens; `now` is the clock."""
-    wire = plan.platform.make_wire(plan.terms, Keys(allowed.secrets, make_state_folder), now)
-    name = plan.platform.facts.name
-    return GuardedWire(wire, name, now) if PLATFORMS.is_added(name) else wire
+    return guarded_wire.make_wire(plan.platform, plan.terms, allowed.secrets, now)
 
 
 def begin_or_change(connection: Opened, plan: Plan, now: float, *, change: bool) -> int:

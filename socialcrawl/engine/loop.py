@@ -29,6 +29,7 @@ from socialcrawl.engine.protocols import (
     Conversation,
     Crawl,
     Hurried,
+    LostRequestError,
     Planner,
     Source,
     Store,
@@ -187,6 +188,11 @@ class _BatchRun:
         patience = TICK if pause is None else max(0.0, min(TICK, pause.until - self.parts.clock.now()))
         for future in wait(self.flying, patience, FIRST_COMPLETED).done:
             conversation, grant = self.flying[future]
+            if isinstance(future.exception(), LostRequestError):  # its reservation stays spent, and it is asked again
+                del self.flying[future]
+                self.parts.planner.abandon(grant)
+                self.ready.append((conversation, grant.request))
+                continue
             reply = self.parts.store.save(grant, future.result())  # the store knows what was already paid today
             del self.flying[future]
             again = self.parts.planner.settle(grant, reply, self.parts.clock.now())

@@ -247,6 +247,13 @@ class Source(Protocol):
         """
 
 
+class LostRequestError(Exception):
+    """Who was to send a request is gone: it may have been sent, and its reply does not come.
+
+    The future of an Executor that is no pool of threads raises it.
+    """
+
+
 class Wire(Protocol):
     """The network: the only thing that runs in the Executor. It keeps no state of the crawl and never raises."""
 

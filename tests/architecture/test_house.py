@@ -29,7 +29,7 @@ FLOORS = [
     {"render"},
     {"daemon", "testing"},
     {"campaign.build", "campaign.run_preview", "contracts"},
-    {"lab", "mock", "importers", "exporters", "campaign", "verify", "platforms.base", "platforms.registry"}
+    {"lab", "mock", "importers", "exporters", "campaign", "fleet", "verify", "platforms.base", "platforms.registry"}
     | {f"crawls.{name}" for name in ("base", "registry", "reporting", "trace", "facts", "next_picks", "kept_crawls")}
     | {f"crawls.{kind}.{name}" for kind, names in KIND_MODULES.items() for name in names}
     | {f"platforms.{name}.platform" for name in ("x", "bluesky", "mastodon", "web")},
@@ -71,7 +71,7 @@ HOMES = {
         "render/report_charts.py", "render/score_curve.py", "lab/experiments/figures.py", "api/laboratory.py",
     ),
     "joblib": ("lab/grid.py", "lab/process_pool.py", "lab/experiments/gouriten/precision.py"),
-    "distributed": ("lab/grid.py",),
+    "distributed": ("fleet/dask_client.py", "lab/grid.py"),
     "pyarrow": (
         "lab/", "formats/column_tables.py", "formats/parquet.py", "formats/parquet_layout.py",
         "importers/export_tables.py", "exporters/arrow_batches.py", "exporters/partition_files.py",

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from socialcrawl.cli.choices import offer
-from socialcrawl.cli.options import PLACE, AllowHost, AsJson, Files, OneDatabase
+from socialcrawl.cli.options import PLACE, AllowHost, AsJson, Files, OneDatabase, WorkerProcesses
 
 AnyDatabases = Annotated[
     str | None,
@@ -38,6 +38,7 @@ def daemon(
     log_file: Annotated[
         Path | None, typer.Option(help="Write the log to this file, of 1 MB at most, and an older one beside it.")
     ] = None,
+    worker_processes: WorkerProcesses = 0,
     until_done: Annotated[
         bool, typer.Option("--until-done", help="Exit when every campaign is done or stopped, or run by others.")
     ] = False,
@@ -55,7 +56,9 @@ def daemon(
             "--allow-remote and --allow-host are about pages: add --health HOST:PORT or --ui HOST:PORT."
         )
     pages = (health, allow_remote, allow_host or [])
-    options = DaemonOptions(folder, log, *pages, workers, parse_seconds(stall), ui, log_file, until_done)
+    options = DaemonOptions(
+        folder, log, *pages, workers, parse_seconds(stall), ui, log_file, until_done, worker_processes
+    )
     exit_process(operate(options))
 
 
