@@ -93,6 +93,16 @@ class FixedWindow(SlidingWindow):
         elif self.must_fly_alone(now) and len(self.received.in_flight) == 1:
             self.alone, self.next_flies_alone = now, False
 
+    def has_opened(self, sent: float) -> bool:
+        """Return whether the request that left at `sent` flies alone because no window was open."""
+        return sent == self.alone and sent >= self.end
+
+    def follow(self, now: float) -> None:
+        """Count a request of another process that leaves at `now`, alone, as it knows that no window is open."""
+        self.early, self.end = min(self.early, now), min(self.end, now)
+        self.take(now)
+        self.alone, self.next_flies_alone = now, False
+
     def learn(self, limit: Limit | None, date: float | None, at: float, *, sent: float, counted: bool = True) -> None:
         """Take in a reply that arrived at `at`.
 

@@ -55,6 +55,11 @@ class RecordedWindowSet(WindowSet):
         self._record(now, now, None, lambda window_set: WindowSet.take(window_set, now, places), places)
         super().take(now, places)
 
+    def follow(self, now: float, opens: Collection[int], places: Places = None) -> None:
+        """Count a request of another process, see `WindowSet.follow`."""
+        self._record(now, now, None, lambda window_set: WindowSet.follow(window_set, now, opens, places), places)
+        super().follow(now, opens, places)
+
     def learn(self, sent: float, reply: Reply, places: Places = None, place: int | None = 0) -> None:
         """Take in the reply to the request that left at `sent`."""
         if self.recording is not None:
@@ -108,11 +113,11 @@ class RecordedClockOffset(ClockOffset):
             list[tuple[float, float, float]] | None
         ) = []  # when a reply came, when its request left, its date
 
-    def learn(self, sent: float, at: float, date: float | None) -> None:
+    def learn(self, sent: float, at: float, date: float | None, *, cut: float = 1.0) -> None:
         """Take in the date of a reply."""
         if self.recording is not None and date is not None:
             self.recording.append((at, sent, date))
-        super().learn(sent, at, date)
+        super().learn(sent, at, date, cut=cut)
 
     def forget(self) -> None:
         """Know nothing any more."""

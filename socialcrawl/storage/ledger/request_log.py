@@ -41,13 +41,20 @@ class RequestLog:
         connection: to the database.
         campaign: campaign.id.
         transaction: what every reading is done in.
+        until: the latest request.id that is read; None: all are.
     """
 
     def __init__(
-        self, connection: Connection, campaign: int, transaction: Callable[[], AbstractContextManager[None]]
+        self,
+        connection: Connection,
+        campaign: int,
+        transaction: Callable[[], AbstractContextManager[None]],
+        until: int | None = None,
     ) -> None:
         self.connection, self.transaction = connection, transaction
         self._sent = (request.c.campaign == campaign) & request.c.kind.is_distinct_from("held")
+        if until is not None:
+            self._sent &= request.c.id <= until
 
     def __iter__(self) -> Iterator[tuple[Grant, Reply | None]]:
         yield from self._read_rows(self._sent)
@@ -114,7 +121,9 @@ class SiblingCampaign(NamedTuple):
     ledger: RequestLog
 
 
-def find_siblings(connection: Connection, campaign: int, since: float) -> list[SiblingCampaign]:
+def find_siblings(
+    connection: Connection, campaign: int, since: float, until: int | None = None
+) -> list[SiblingCampaign]:
     """Return the other campaigns of a database on the same platform that have sent something since an instant.
 
     That waits for no writer.
@@ -123,6 +132,7 @@ def find_siblings(connection: Connection, campaign: int, since: float) -> list[S
         connection: to the database.
         campaign: campaign.id of the one.
         since: Unix seconds.
+        until: the latest request.id that their ledgers have; None: they have all.
 
     Raises:
         StoreError: the database cannot be read.
@@ -140,7 +150,7 @@ def find_siblings(connection: Connection, campaign: int, since: float) -> list[S
     )
     with look():
         rows = connection.execute(others.order_by(table.c.id)).all()
-    return [SiblingCampaign(row.name, row.settings, RequestLog(connection, row.id, look)) for row in rows]
+    return [SiblingCampaign(row.name, row.settings, RequestLog(connection, row.id, look, until)) for row in rows]
 
 
 SOME = 2_000  # rows that are read together
