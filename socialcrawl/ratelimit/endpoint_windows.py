@@ -121,9 +121,9 @@ class EndpointWindows:
         """Count a request that leaves at `now`."""
         self.window_set.take(now, self.places)
 
-    def follow(self, now: float, opens: Collection[int]) -> None:
+    def follow(self, now: float, slack: float, opens: Collection[int]) -> None:
         """Count a request of another process, see `WindowSet.follow`."""
-        self.window_set.follow(now, opens, self.places)
+        self.window_set.follow(now, slack, opens, self.places)
 
     def list_opened(self, sent: float) -> tuple[int, ...]:
         """See `WindowSet.list_opened`."""

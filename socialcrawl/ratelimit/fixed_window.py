@@ -97,9 +97,16 @@ class FixedWindow(SlidingWindow):
         """Return whether the request that left at `sent` flies alone because no window was open."""
         return sent == self.alone and sent >= self.end
 
-    def follow(self, now: float) -> None:
-        """Count a request of another process that leaves at `now`, alone, as it knows that no window is open."""
-        self.early, self.end = min(self.early, now), min(self.end, now)
+    def follow(self, now: float, slack: float) -> None:
+        """Count a request of another process that left at `now`, alone, as it knows that no window is open.
+
+        Args:
+            now: the earliest instant at which it can have been reserved.
+            slack: seconds until the latest one. If that is too early by what we know, nothing that counts is let go.
+        """
+        if now + slack < self.early:
+            self.early = self.first
+        self.end = min(self.end, now)
         self.take(now)
         self.alone, self.next_flies_alone = now, False
 

@@ -24,6 +24,7 @@ from socialcrawl.ratelimit.retry import find_reset
 from socialcrawl.ratelimit.shared_window_set import SharedWindowSet
 from socialcrawl.ratelimit.window import ALONE
 
+HALF = 0.5e-6  # seconds: half of the grain of our own instants
 TOLD = (ReplyKind.WINDOW, ReplyKind.DAY)  # replies that say until when nothing may be sent
 
 
@@ -67,10 +68,11 @@ class Participant(Protocol):
 
 @dataclass(slots=True)
 class _Sent:
-    """A request of another process; `left` and the time of its reply are by our clock."""
+    """A request of another process; `left` and the time of its reply are by our clock, `left` to within `slack`."""
 
     request: OtherRequest
     left: float
+    slack: float
     posts: int = 0
     reply: Reply | None = None
 
@@ -183,7 +185,7 @@ class OtherProcesses:
                 if sent is None:
                     if self.seen is not None and one.number <= self.seen:
                         continue
-                    sent = self._pending[one.number] = _Sent(one, min(one.clock - high, now))
+                    sent = self._pending[one.number] = _Sent(one, _round_down(min(one.clock - high, now)), high - low)
                     events.append(_Event(sent.left, 0, one.number, sent))
                     seen = max(seen, one.number)
                 if one.reply is not None:
@@ -229,7 +231,7 @@ class OtherProcesses:
 
     def _take(self, windows: RequestWindows, sent: _Sent) -> None:
         request = sent.request
-        windows.follow(sent.left, request.opens)
+        windows.follow(sent.left, sent.slack, request.opens)
         shared = windows.window_set if isinstance(windows, EndpointWindows) else windows
         if isinstance(shared, SharedWindowSet):
             until = shared.counted_until.get(request.ledger, -inf)
@@ -249,3 +251,8 @@ class OtherProcesses:
         rest = find_reset(reply, windows.main.d) if reply.kind in TOLD else None
         if rest is not None:
             windows.close(reply.at + rest[0], over=rest[1], daily=reply.kind == ReplyKind.DAY)
+
+
+def _round_down(at: float) -> float:
+    """Return an instant that no request of ours has, as theirs are in whole microseconds."""
+    return round(at, 6) - HALF

@@ -55,10 +55,10 @@ class RecordedWindowSet(WindowSet):
         self._record(now, now, None, lambda window_set: WindowSet.take(window_set, now, places), places)
         super().take(now, places)
 
-    def follow(self, now: float, opens: Collection[int], places: Places = None) -> None:
+    def follow(self, now: float, slack: float, opens: Collection[int], places: Places = None) -> None:
         """Count a request of another process, see `WindowSet.follow`."""
-        self._record(now, now, None, lambda window_set: WindowSet.follow(window_set, now, opens, places), places)
-        super().follow(now, opens, places)
+        self._record(now, now, None, lambda window_set: WindowSet.follow(window_set, now, slack, opens, places), places)
+        super().follow(now, slack, opens, places)
 
     def learn(self, sent: float, reply: Reply, places: Places = None, place: int | None = 0) -> None:
         """Take in the reply to the request that left at `sent`."""

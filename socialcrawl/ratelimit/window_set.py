@@ -92,13 +92,13 @@ class WindowSet:
         for one in self.windows if places is None else self.select_windows(places):
             one.take(now)
 
-    def follow(self, now: float, opens: Collection[int], places: Places = None) -> None:
-        """Count a request of another process that leaves at `now` and opens the windows at the places `opens`."""
+    def follow(self, now: float, slack: float, opens: Collection[int], places: Places = None) -> None:
+        """Count a request of another process that opens the windows at the places `opens`; see `FixedWindow.follow`."""
         self.closed_until = -inf
         opened = [self.windows[place] for place in opens if place < len(self.rules)]
         for one in self.select_windows(places):
             if isinstance(one, FixedWindow) and one in opened:
-                one.follow(now)
+                one.follow(now, slack)
             else:
                 one.take(now)
 
