@@ -27,6 +27,7 @@ from socialcrawl.storage.ledger.request_log import SiblingCampaign, find_sibling
 from socialcrawl.storage.sql_store import SqlStore
 
 DAY = 86_400.0
+SKEW = 3600.0  # seconds by which the clocks of two machines may differ
 
 
 class Siblings:
@@ -63,18 +64,25 @@ class Siblings:
             StoreError: the database cannot be read.
         """
         found = {}
-        for one in self._find_siblings(since):
+        early = since if self.others is None else since - SKEW
+        for one in self._find_siblings(early):
             its, _ = read_marks(one.settings)
             names = {name: self._names[mark] for name, mark in its.items() if mark in self._names}
-            rows = one.ledger.since(since) if names else ()
-            found[self.name_ledger(one.name)] = [
+            rows = one.ledger.since(early) if names else ()
+            clocks = one.ledger.read_clocks(early) if names and self.others is not None else {}
+            sent = [
                 SentRequest(
-                    names[grant.credential], grant.request.endpoint, grant.at, None if reply is None else reply.at
+                    names[grant.credential],
+                    grant.request.endpoint,
+                    grant.at,
+                    None if reply is None else reply.at,
+                    self._find_ahead(grant, clocks),
                 )
                 for grant, reply in rows
                 if grant.credential in names and (reply is None or reply.reached)
                 if reply is not None or not self._is_in_flight(one.name, grant)
             ]
+            found[self.name_ledger(one.name)] = [one for one in sent if one.left + one.ahead >= since]
         return found
 
     def read_cycles(self, now: float, known: Collection[str] = ()) -> dict[str, CycleCount]:
@@ -101,6 +109,13 @@ class Siblings:
         """Return the other campaigns, without what is counted as other processes reserve it."""
         until = None if self.others is None else self.others.seen
         return find_siblings(self.store.connection, self.store.campaign, since, until)
+
+    def _find_ahead(self, grant: Grant, clocks: Mapping[float, float]) -> float:
+        """Return by how many seconds our clock is ahead of that of a request's sender; 0 where nobody knows."""
+        clock = clocks.get(grant.at)
+        if self.others is None or clock is None:
+            return 0.0
+        return clock - grant.at - self.others.offset.low
 
     def _is_in_flight(self, campaign: str, grant: Grant) -> bool:
         return self.others is not None and self.others.is_pending(self.name_ledger(campaign), grant.at)

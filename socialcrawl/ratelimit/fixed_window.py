@@ -94,8 +94,11 @@ class FixedWindow(SlidingWindow):
             self.alone, self.next_flies_alone = now, False
 
     def has_opened(self, sent: float) -> bool:
-        """Return whether the request that left at `sent` flies alone because no window was open."""
-        return sent == self.alone and sent >= self.end
+        """Return whether the request that left at `sent` flies alone, certainly after the last window ended.
+
+        Of a window that was not seen from its begin, only its headers tell when it ends.
+        """
+        return sent == self.alone and sent >= self.end and self.early > -inf
 
     def follow(self, now: float, slack: float) -> None:
         """Count a request of another process that left at `now`, alone, as it knows that no window is open.

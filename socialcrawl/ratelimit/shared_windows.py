@@ -38,13 +38,15 @@ Place = tuple[str, str]
 class SentRequest(NamedTuple):
     """A request of any campaign, with the name that a credential of ours has whose token it used.
 
-    `left` is when it left, `landed` when its reply came (Unix seconds); None: that never came, or nobody knows.
+    `left` is when it left, `landed` when its reply came (Unix seconds); None: that never came, or nobody knows. `ahead`
+    are seconds by which our clock is ahead of that of its sender.
     """
 
     credential: str
     endpoint: str
     left: float
     landed: float | None = None
+    ahead: float = 0.0
 
 
 Elsewhere = Callable[[float], Mapping[str, Sequence[SentRequest]]]
@@ -400,8 +402,8 @@ class SharedWindowSets(WindowSets):
                 way = self.get(one.credential, one.endpoint) if self.policy.find_endpoint(one.endpoint) else None
                 window_set, places = (way.window_set, way.places) if isinstance(way, EndpointWindows) else (way, None)
                 if isinstance(window_set, CampaignWindowSet):
-                    left = min(one.left, now)
-                    landed = left + LAG if one.landed is None else min(one.landed, now)
+                    left = min(one.left + one.ahead, now)
+                    landed = left + LAG if one.landed is None else min(one.landed + one.ahead, now)
                     step = WindowEvent(landed, left, landed, lambda window_set: None, places)
                     reports.setdefault(id(window_set.shared_set), (window_set.shared_set, []))[1].append(
                         ReportedRequest(one.left, step)

@@ -4,6 +4,7 @@ A `Desk` plays the database: rows in one order, and a clock. Each process is one
 it hears no reply. Its clock is its own. It may be stopped at any moment, and killed.
 """
 
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 from math import floor
 
@@ -82,16 +83,21 @@ class Process:
         for row in rows:
             told = row.reply is not None or not self.others.is_pending(row.process, row.left)
             if row.process != self.name and told and (row.reply is None or row.reply.reached):
-                landed = None if row.reply is None else row.reply.at
-                found.setdefault(row.process, []).append(SentRequest("t", "/e", row.left, landed))
+                landed, ahead = (
+                    None if row.reply is None else row.reply.at,
+                    row.clock - row.left - self.others.offset.low,
+                )
+                found.setdefault(row.process, []).append(SentRequest("t", "/e", row.left, landed, ahead))
         return found
 
     def read(self):
         """Count what others have done, between two instants of our clock."""
         after = self.clock()
         self.others.note_clock(after - self.world.draw(self.world.trip), after, self.world.database_clock())
-        pending = set(self.others.list_pending())
-        news = [one for one in self.world.rows if one.number > self.others.seen or one.number in pending]
+        pending = self.others.list_pending()
+        new = bisect_right(self.world.rows, self.others.seen, key=lambda row: row.number)
+        old = (bisect_right(self.world.rows, number, key=lambda row: row.number) - 1 for number in pending)
+        news = [self.world.rows[place] for place in old] + self.world.rows[new:]
         self.others.count([one.told() for one in news], after)
 
     def refresh(self, now):

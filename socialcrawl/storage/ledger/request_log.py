@@ -84,6 +84,14 @@ class RequestLog:
         """See `protocols.Summed.since`."""
         yield from self._read_rows(self._sent & (request.c.sent_at >= format_time(at)))
 
+    def read_clocks(self, at: float) -> dict[float, float]:
+        """Return the server's clock at the reservation of each of those, by when it left; of those that have one."""
+        query = select(request.c.sent_at, request.c.clock).where(
+            self._sent, request.c.sent_at >= format_time(at), request.c.clock.is_not(None)
+        )
+        with self.transaction():
+            return {parse_time(sent): clock for sent, clock in self.connection.execute(query)}
+
     def _read_sums(self, which: ColumnElement[Any]) -> Iterator[Sums]:
         sums = select(
             request.c.endpoint,
