@@ -94,14 +94,13 @@ class FixedWindow(SlidingWindow):
             self.alone, self.next_flies_alone = now, False
 
     def has_opened(self, sent: float) -> bool:
-        """Return whether the request that left at `sent` flies alone, certainly after the last window ended.
-
-        Of a window that was not seen from its begin, only its headers tell when it ends.
-        """
-        return sent == self.alone and sent >= self.end and self.early > -inf
+        """Return whether it is certain that the request that left at `sent` opens a window: it counts with no other."""
+        if sent != self.alone or sent < self.end or self.early == -inf:
+            return False
+        return self.received.count_since(self.find_begin(sent)) == 1
 
     def follow(self, now: float, slack: float) -> None:
-        """Count a request of another process that left at `now`, alone, as it knows that no window is open.
+        """Count a request of another process that left at `now` and opens a window.
 
         Args:
             now: the earliest instant at which it can have been reserved.
