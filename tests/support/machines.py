@@ -8,6 +8,7 @@ import subprocess
 import time
 from contextlib import ExitStack, contextmanager
 
+import psycopg
 from commands import COMMAND, ENVIRONMENT
 from postgres import a_server_database
 from x_crawls import TOKEN, TOKEN_ENV, posts_file
@@ -87,6 +88,12 @@ class Machines:
         """The windows of timelines that are over."""
         now = time.time()
         return [one for one in self.mock.report()["windows"] if one["endpoint"] == TIMELINE and one["ends"] < now]
+
+    def count_sent(self, name):
+        """The requests of a campaign that were reserved."""
+        with psycopg.connect(self.place.url) as raw:
+            query = "select count(*) from request join campaign c on c.id = campaign where c.name = %s"
+            return raw.execute(query, (name,)).fetchone()[0]
 
     def wait_for(self, windows, within=600.0, each=lambda: time.sleep(0.2)):
         """Wait until so many windows are over."""

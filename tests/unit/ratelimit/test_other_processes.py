@@ -7,8 +7,9 @@ from rival_processes import World
 
 from socialcrawl.ratelimit.policy import Rule
 
-K, D = 40, 100.0
+K, D = 20, 100.0
 SKEW = -433.7
+TRIPS = (0.001, 0.01, 0.05)  # seconds to the database and back
 KINDS = {
     "told": (Rule(K, D), lambda: Fixed(K, D), True),
     "fixed": (Rule(K, D), lambda: Fixed(K, D), False),
@@ -22,20 +23,23 @@ def world(kind, names, seed, **more):
     return World((rule,), referee(), names, seed, headers=headers, skew=SKEW, **more)
 
 
+def test_two_processes_with_one_token_pass_none_of_twenty_windows_and_use_all():
+    it = world("told", "ab", 1)
+    it.advance(BEGIN + 22 * D)
+    whole = [received for _, received in it.referee.windows[1:-1]]
+    assert len(whole) >= 20
+    assert whole == [K] * len(whole)
+    assert it.refusals > 0, "they met"
+
+
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("trip", [0.001, 0.01, 0.05])
-def test_processes_with_one_ledger_pass_no_window_and_use_all_of_it(kind, trip):
-    for seed in range(many(8)):
-        it = world(kind, "abcd"[: 2 + seed % 3], seed, trip=trip)
+def test_processes_with_one_ledger_pass_no_window_and_use_all_however_far_the_database_is(kind):
+    for seed in range(many(6)):
+        it = world(kind, "abcd"[: 2 + seed % 3], seed, trip=TRIPS[seed % 3])
         it.advance(BEGIN + 22 * D)
         assert it.referee.most == K, (seed, it.referee.most)
-        assert it.refusals > 0, "they met"
         sent = len([row for row in it.rows if row.reply is not None and row.reply.reached])
         assert sent >= 0.98 * K * 21, (seed, sent / (K * 21))
-        if kind in ("told", "fixed"):
-            whole = [received for _, received in it.referee.windows[1:-1]]
-            assert len(whole) >= 18
-            assert sum(whole) >= 0.98 * K * len(whole), (seed, whole)
 
 
 @pytest.mark.parametrize("kind", KINDS)
