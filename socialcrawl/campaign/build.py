@@ -204,8 +204,7 @@ def build(
         store, lease, followed = _open_store(plan, allowed, clock.now(), change=change)
         undo.pop_all()
     settings = (plan := _name_estimator(plan, store)).settings
-    siblings = _introduce(member, plan, allowed, store)
-    follow_other_processes(store, siblings, member, planner, clock.now)
+    follow_other_processes(store, _introduce(member, plan, allowed, store), member, planner, clock.now)
     store.note = allowed.make_recorder(member.ledger, planner.window_sets.find_longest_window() + LAG)
     along = read_query_history(store.connection, store.campaign, plan.queries)
     seeds = _make_seeds(plan, along, store.enlist(plan.usernames, clock.now()))
@@ -215,8 +214,7 @@ def build(
     watcher = _attend(watcher, plan.kind, crawl, store, clock.now)
     bounded = _bound_crawl(crawl, settings, process, followed, store)
     bounded = _follow_shadows(bounded, crawl, plan, store, now=clock.now, watcher=watcher)
-    prompt = wire if member.others is None else PromptWire(wire, clock.now)
-    parts = Parts(bounded, source, store, prompt, planner, clock, pool, watcher)
+    parts = Parts(bounded, source, store, _send_promptly(wire, member, clock.now), planner, clock, pool, watcher)
     pace = _make_pace(plan, store, seeds, allowed)
     return OpenCampaign(settings, plan, parts, crawl, planner, clock, store, lease, allowed, pace, wire, member)
 
@@ -282,6 +280,11 @@ def identify_campaign(settings: Settings) -> str:
     """
     where = settings.database
     return f"{settings.name!r} ({where.resolve() if isinstance(where, Path) else where})"
+
+
+def _send_promptly(wire: Wired, member: Membership, now: Callable[[], float]) -> Wired:
+    """Return the wire, which sends at once or not at all where other processes count its requests."""
+    return wire if member.others is None else PromptWire(wire, now)
 
 
 def _introduce(member: Membership, plan: Plan, allowed: CampaignAccess, store: SqlStore) -> Siblings:

@@ -2,13 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
-from sqlalchemy import select
-
 from socialcrawl.campaign.siblings import Siblings, read_marks
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.ratelimit.shared_windows import Membership, SentRequest
+from socialcrawl.storage.ledger.request_log import read_settings
 from socialcrawl.storage.ledger.shared_ledger import Sender, SharedLedger
-from socialcrawl.storage.schema.tables import campaign as table
 from socialcrawl.storage.sql_store import SqlStore
 
 KNOWN = 1024  # campaigns whose tokens are remembered
@@ -30,11 +28,10 @@ class OtherLedgers:
         """See `shared_ledger.FindSender`; called in a transaction."""
         known = self._known.get((campaign, version))
         if known is None:
-            query = select(table.c.name, table.c.settings).where(table.c.id == campaign)
-            row = self.store.connection.execute(query).one()
+            name, settings = read_settings(self.store.connection, campaign)
             if len(self._known) >= KNOWN:
                 self._known.clear()
-            known = self._known[campaign, version] = (self.siblings.name_ledger(row.name), *read_marks(row.settings))
+            known = self._known[campaign, version] = (self.siblings.name_ledger(name), *read_marks(settings))
         ledger, marks, bills = known
         return Sender(ledger, bills, marks[credential]) if credential in marks else None
 

@@ -95,12 +95,19 @@ class Machines:
             query = "select count(*) from request join campaign c on c.id = campaign where c.name = %s"
             return raw.execute(query, (name,)).fetchone()[0]
 
-    def wait_for(self, windows, within=600.0, each=lambda: time.sleep(0.2)):
+    def wait_for(self, windows):
         """Wait until so many windows are over."""
+        self.wait_until(lambda: len(self.windows()) >= windows)
+
+    def wait_until_all_sent(self, requests):
+        """Wait until each campaign has reserved so many requests."""
+        self.wait_until(lambda: all(self.count_sent(one.name) >= requests for one in self.all))
+
+    def wait_until(self, found, within=600.0):
         ends = time.monotonic() + within
-        while len(self.windows()) < windows:
+        while not found():
             assert time.monotonic() < ends, "\n".join(one.log.read_text("utf-8")[-2000:] for one in self.all)
-            each()
+            time.sleep(0.2)
 
 
 @contextmanager

@@ -161,6 +161,12 @@ def find_siblings(
     return [SiblingCampaign(row.name, row.settings, RequestLog(connection, row.id, look, until)) for row in rows]
 
 
+def read_settings(connection: Connection, campaign: int) -> tuple[str, str]:
+    """Return the name of a campaign, by campaign.id, and its settings (JSON); called in a transaction."""
+    row = connection.execute(select(table.c.name, table.c.settings).where(table.c.id == campaign)).one()
+    return row.name, row.settings
+
+
 SOME = 2_000  # rows that are read together
 COLUMNS = (
     "id", "n", "part", "endpoint", "items", "most", "sent_at", "arrived_at", "kind", "posts", "cost", "new_posts",

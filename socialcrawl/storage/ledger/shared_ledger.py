@@ -85,7 +85,7 @@ class SharedLedger:
             return
         with convert_errors(self.connection), read_unlocked(self.connection):
             before = self.now()
-            seen, clock = self._execute(f"select coalesce(max(id), 0), {self.clock} from request").one()  # noqa: S608
+            seen, clock = self._execute(f"select coalesce(max(id), 0), {self.clock} from request").one()  # noqa: S608  (ours)
             self.others.note_clock(before, self.now(), clock)
             given = {"campaign": self.campaign, "seen": seen, "lately": LATELY}
             rows = self._execute(f"{NEWS}{IN_FLIGHT}{self.clock} - {LAG}", given)
@@ -158,7 +158,7 @@ class SharedLedger:
         """Return the SQL of a statement that writes one row and returns its id, the clock, and what is new."""
         sql = statement.returning(request.c.id).compile(dialect=self.connection.dialect)
         news = f"left join lateral ({NEWS}{SINCE}) n on true"
-        return f"with mine as ({sql}) select mine.id as mine, {self.clock} as now, n.* from mine {news}"  # noqa: S608
+        return f"with mine as ({sql}) select mine.id as mine, {self.clock} as now, n.* from mine {news}"  # noqa: S608  (ours)
 
     def _execute(self, sql: str, given: dict[str, Any] | None = None) -> Any:
         return self.connection.exec_driver_sql(sql, given)
