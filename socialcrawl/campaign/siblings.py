@@ -27,7 +27,7 @@ from socialcrawl.storage.ledger.request_log import SiblingCampaign, find_sibling
 from socialcrawl.storage.sql_store import SqlStore
 
 DAY = 86_400.0
-SKEW = 3600.0  # seconds by which the clocks of two machines may differ
+SKEW = 600.0  # seconds by which the clocks of two machines may differ
 
 
 class Siblings:
