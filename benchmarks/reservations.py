@@ -29,7 +29,7 @@ from socialcrawl.ratelimit.other_processes import OtherProcesses
 from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.database.address import DatabaseAddress, PostgresAddress
 from socialcrawl.storage.database.connection import close_connection, connect
-from socialcrawl.storage.ledger.shared_ledger import Sender, SharedLedger
+from socialcrawl.storage.ledger.shared_ledger import SharedLedger
 from socialcrawl.storage.sql_store import SqlStore
 
 TITLE = "Reserving a request on PostgreSQL, by how windows are shared: one process, and two at once"
@@ -55,10 +55,7 @@ class _Process:
         self.alone, self.store = (SqlStore(self.connection, self.number, "x") for _ in range(2))
         self.leased = 0
         others = OtherProcesses(threading.RLock(), BillingCycles())
-        sender = Sender("other", frozenset(), "mark")
-        shared = SharedLedger(
-            self.connection, self.number, others, _Free(), find_sender=lambda *_: sender, now=time.time
-        )
+        shared = SharedLedger(self.connection, self.number, others, _Free(), find_sender=lambda *_: None, now=time.time)
         shared.begin()
         self.store.follow_others(shared)
 

@@ -22,7 +22,7 @@ CLOCK = "extract(epoch from clock_timestamp())::float8"
 LATELY = 500  # rows: what is further back is not in flight
 NEWS = """select r.id, r.campaign, r.credential, r.endpoint, r.items, r.sent_at, r.arrived_at, r.kind, r.status,
 r.posts, r.cost, r.cursor, r.headers, r.opens, coalesce(r.clock, extract(epoch from r.sent_at::timestamptz)) as clock,
-c.xmin::text as version from request r join campaign c on c.id = r.campaign
+(select c.xmin::text from campaign c where c.id = r.campaign) as version from request r
 where r.kind is distinct from 'held' and """
 SINCE = "(r.id > %(seen)s or r.id = any(%(pending)s))"
 IN_FLIGHT = """r.arrived_at is null and r.campaign <> %(campaign)s and r.id > %(seen)s - %(lately)s
