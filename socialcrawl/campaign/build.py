@@ -13,7 +13,9 @@ from pathlib import Path
 from socialcrawl.campaign import guarded_wire
 from socialcrawl.campaign.captured_seeds import CaptureFollower, CaptureSource, find_capture
 from socialcrawl.campaign.credentials import CampaignAccess, open_access
+from socialcrawl.campaign.other_ledgers import follow_other_processes
 from socialcrawl.campaign.plan import THREADS, Plan, make_plan
+from socialcrawl.campaign.prompt_wire import PromptWire
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.campaign.siblings import Siblings, unite
 from socialcrawl.campaign.snapshot_writer import SnapshotWatcher
@@ -53,7 +55,7 @@ from socialcrawl.storage.campaigns import (
     read_refresh_rate,
 )
 from socialcrawl.storage.counting_rule import CountingRule
-from socialcrawl.storage.database.connection import Opened, connect
+from socialcrawl.storage.database.connection import Opened, connect, identify_database
 from socialcrawl.storage.database.disk_space import DiskReserve, DiskSpaceGuard, Look, measure_disk
 from socialcrawl.storage.database.lease import Lease
 from socialcrawl.storage.erasure.tombstones import SkipForgottenSource
@@ -207,7 +209,7 @@ def build(
         store, lease, followed = _open_store(plan, allowed, clock.now(), change=change)
         undo.pop_all()
     settings = (plan := _name_estimator(plan, store)).settings
-    _introduce(member, plan, allowed, store)
+    follow_other_processes(store, _introduce(member, plan, allowed, store), member, planner, clock.now)
     store.note = allowed.make_recorder(member.ledger, planner.window_sets.find_longest_window() + LAG)
     along = read_query_history(store.connection, store.campaign, plan.queries)
     seeds = _make_seeds(plan, along, store.enlist(plan.usernames, clock.now()))
@@ -216,7 +218,8 @@ def build(
     watcher = _attend(watcher, plan.kind, crawl, store, clock.now)
     bounded = _bound_crawl(crawl, settings, process, followed, store)
     bounded = _follow_shadows(bounded, crawl, plan, store, now=clock.now, watcher=watcher)
-    parts = Parts(bounded, source, store, wire, _await_workers(planner, pool, clock.now), clock, pool, watcher)
+    sent = _send_promptly(wire, member, clock.now)
+    parts = Parts(bounded, source, store, sent, _await_workers(planner, pool, clock.now), clock, pool, watcher)
     pace = _make_pace(plan, store, seeds, allowed)
     return OpenCampaign(settings, plan, parts, crawl, planner, clock, store, lease, allowed, pace, wire, member)
 
@@ -300,12 +303,20 @@ def identify_campaign(settings: Settings) -> str:
     return f"{settings.name!r} ({where.resolve() if isinstance(where, Path) else where})"
 
 
-def _introduce(member: Membership, plan: Plan, allowed: CampaignAccess, store: SqlStore) -> None:
-    """Tell a campaign's part in shared windows how its ledger is called, and who else uses its tokens."""
-    siblings = Siblings(store, allowed, plan.policy, plan.settings.limits.cycle_day)
+def _send_promptly(wire: Wired, member: Membership, now: Callable[[], float]) -> Wired:
+    """Return the wire, which sends at once or not at all where other processes count its requests."""
+    return wire if member.others is None else PromptWire(wire, now)
+
+
+def _introduce(member: Membership, plan: Plan, allowed: CampaignAccess, store: SqlStore) -> Siblings:
+    """Tell a campaign's part in shared windows how its ledger is called, and who else uses its tokens: its siblings."""
+    shares = not isinstance(plan.settings.database, Path)
+    others = member.shared.get_others(identify_database(store.connection)) if shares else None
+    siblings = Siblings(store, allowed, plan.policy, plan.settings.limits.cycle_day, others)
     member.set_ledger(siblings.name_ledger(plan.settings.name))
     member.read_elsewhere = lambda since: unite(siblings.list_sent(since), allowed.read_journals(since))
     member.read_cycles = siblings.read_cycles
+    return siblings
 
 
 def _attend(watcher: Watcher, kind: CrawlKind, crawl: Crawling, store: SqlStore, now: Callable[[], float]) -> Watcher:

@@ -163,8 +163,10 @@ class _BatchRun:
             conversation, request = self.ready.popleft()
             answer = self.parts.planner.take(request, self.parts.clock.now())
             if isinstance(answer, Grant):
-                self._fly(conversation, answer)
-                continue
+                refused = self._fly(conversation, answer)
+                if refused is None:
+                    continue
+                answer = refused
             self.ready.append((conversation, request))
             if isinstance(answer, Stop):
                 # What is in flight is reserved at its dearest: when it has landed there may be budget left.
@@ -174,14 +176,16 @@ class _BatchRun:
                 earliest = answer
         return earliest
 
-    def _fly(self, conversation: Conversation, grant: Grant) -> None:
+    def _fly(self, conversation: Conversation, grant: Grant) -> Wait | Stop | None:
         try:
-            self.parts.store.reserve(grant)
+            if (refused := self.parts.store.reserve(grant)) is not None:
+                return refused
             self.flying[self.parts.pool.submit(self.parts.wire.send, grant)] = (conversation, grant)
         except BaseException:
             self.parts.planner.abandon(grant)
             raise
         self.parts.watcher.sent(grant)
+        return None
 
     def _land(self, pause: Wait | None) -> None:
         """Settle and save what has arrived; look up now and then, for a slot that opens or an interrupt."""

@@ -278,8 +278,11 @@ class Store(Protocol):
     def accounts(self, nodes: Sequence[Node]) -> Mapping[Node, Who]:
         """Return how the platform calls these nodes."""
 
-    def reserve(self, grant: Grant) -> None:
-        """Remember the slot and its dearest price, durably, before the request leaves."""
+    def reserve(self, grant: Grant) -> Wait | Stop | None:
+        """Remember the slot and its dearest price, durably, before the request leaves.
+
+        Returns None, or why it may not leave, as other processes have used the window: then nothing is remembered.
+        """
 
     def save(self, grant: Grant, reply: Reply) -> Reply:
         """Store rows, cursor and cost of one request; return the reply with nodes for accounts (an Answer) and `items`.

@@ -17,18 +17,17 @@ from pathlib import Path
 from socialcrawl.campaign.credentials import read_token
 from socialcrawl.campaign.guarded_wire import GuardedWire, make_wire
 from socialcrawl.campaign.plan import THREADS, Plan
+from socialcrawl.campaign.prompt_wire import PromptWire
 from socialcrawl.engine.clock import SteadyClock, Time
 from socialcrawl.engine.model import Grant, Reply, ReplyKind
 from socialcrawl.errors import SocialcrawlError
 from socialcrawl.platforms.base import Terms, Variables, Wired
 from socialcrawl.platforms.registry import platform_of
-from socialcrawl.ratelimit.received_requests import LAG
 from socialcrawl.system.plugins import describe_error
 
-PROMPT = LAG / 2  # seconds after its grant within which a request leaves a worker, or never does
 Parcel = tuple[int, str, Grant]  # the number of a request, its campaign, and what is to be sent
 GATHER = 0.005  # seconds for which answers, and requests, are gathered into one message
-NOT_SENT = None  # what comes back for a request that was too late to be sent
+NOT_SENT = None  # what comes back for a request of an earlier generation
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,7 @@ class WorkerWires:
         self.clock = clock or SteadyClock()
         self.offset = 0.0  # seconds from this clock to that of the deciding process
         self.generation = 0
-        self._wires: dict[str, GuardedWire] = {}
+        self._wires: dict[str, PromptWire] = {}
         self._pools: dict[str, ThreadPoolExecutor] = {}
         self._done: list[tuple[int, bytes | None]] = []
         self._news = asyncio.Event()
@@ -158,7 +157,7 @@ class WorkerWires:
                 pool.submit(self._send_one, loop, generation, number, wire, grant)
 
     async def collect(self, generation: int, patience: float) -> list[tuple[int, bytes | None]]:
-        """Return the answers that have come: number, and a pickled Reply, or None where it was too late to send.
+        """Return the answers that have come: number, and a pickled Reply, or None where it was not sent.
 
         Waits `patience` seconds at most for the first of them. Nothing where another generation has begun.
         """
@@ -174,15 +173,15 @@ class WorkerWires:
         self._news.clear()
         return found
 
-    def _make(self, spec: bytes) -> GuardedWire:
+    def _make(self, spec: bytes) -> PromptWire:
         given: WireSpec = pickle.loads(spec)  # noqa: S301 - of the deciding process
-        return GuardedWire(given.make_wire(self.now), given.terms.settings.source.platform, self.now)
+        wire = GuardedWire(given.make_wire(self.now), given.terms.settings.source.platform, self.now)
+        return PromptWire(wire, self.now)
 
     def _send_one(
-        self, loop: asyncio.AbstractEventLoop, generation: int, number: int, wire: GuardedWire, grant: Grant
+        self, loop: asyncio.AbstractEventLoop, generation: int, number: int, wire: PromptWire, grant: Grant
     ) -> None:
-        late = generation != self.generation or self.now() > grant.at + PROMPT
-        packed = NOT_SENT if late else pack_reply(wire.send(grant), grant)
+        packed = NOT_SENT if generation != self.generation else pack_reply(wire.send(grant), grant)
         loop.call_soon_threadsafe(self._put, generation, number, packed)
 
     def _put(self, generation: int, number: int, packed: bytes | None) -> None:

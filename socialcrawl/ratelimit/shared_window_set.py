@@ -55,6 +55,11 @@ class RecordedWindowSet(WindowSet):
         self._record(now, now, None, lambda window_set: WindowSet.take(window_set, now, places), places)
         super().take(now, places)
 
+    def follow(self, now: float, slack: float, opens: Collection[int], places: Places = None) -> None:
+        """Count a request of another process, see `WindowSet.follow`."""
+        self._record(now, now, None, lambda window_set: WindowSet.follow(window_set, now, slack, opens, places), places)
+        super().follow(now, slack, opens, places)
+
     def learn(self, sent: float, reply: Reply, places: Places = None, place: int | None = 0) -> None:
         """Take in the reply to the request that left at `sent`."""
         if self.recording is not None:
@@ -108,11 +113,11 @@ class RecordedClockOffset(ClockOffset):
             list[tuple[float, float, float]] | None
         ) = []  # when a reply came, when its request left, its date
 
-    def learn(self, sent: float, at: float, date: float | None) -> None:
+    def learn(self, sent: float, at: float, date: float | None, *, cut: float = 1.0) -> None:
         """Take in the date of a reply."""
         if self.recording is not None and date is not None:
             self.recording.append((at, sent, date))
-        super().learn(sent, at, date)
+        super().learn(sent, at, date, cut=cut)
 
     def forget(self) -> None:
         """Know nothing any more."""
@@ -150,6 +155,7 @@ class SharedWindowSet(RecordedWindowSet):
         self.counted_until: dict[str, float] = {}  # by ledger, when the latest request left that is counted
         self.ahead: dict[str, set[float]] = {}  # by ledger, the same for requests dated by a clock ahead of ours
         self.reported: dict[str, list[ReportedRequest]] = {}  # by ledger, what was counted before that was folded
+        self._remember(yes=True)
 
     def adopt(self, ledger: str, past: RecordedWindowSet, ahead: Collection[float] = ()) -> None:
         """Count what is in a ledger and was not counted yet; nothing in flight is forgotten.
@@ -201,6 +207,7 @@ class SharedWindowSet(RecordedWindowSet):
     def trust_windows(self) -> None:
         """Note that the windows know better than any ledger from now on."""
         self.recording = None
+        self._remember(yes=False)
         for ledger, requests in self.reported.items():
             self.counted_until[ledger] = max(
                 (self.counted_until.get(ledger, -inf), *(one.step.sent for one in requests))
@@ -233,10 +240,16 @@ class SharedWindowSet(RecordedWindowSet):
 
     def _replay(self, steps: list[WindowEvent]) -> None:
         self.clear()
+        self._remember(yes=True)
         for step in steps:
             step.act(self)
         self.recording = steps
         self._insert([one.step for requests in self.reported.values() for one in requests])
+
+    def _remember(self, *, yes: bool) -> None:
+        """Let windows keep what counts no more by one ledger, as another may show that it does."""
+        for one in self.windows:
+            one.remembers = yes
 
     def _note_ahead(self, ledger: str, lefts: Iterable[float]) -> None:
         if found := {*lefts}:

@@ -20,6 +20,8 @@ from socialcrawl.engine.model import (
     Reply,
     ReplyKind,
     Request,
+    Stop,
+    Wait,
     Who,
     format_time,
 )
@@ -41,6 +43,7 @@ from socialcrawl.storage.erasure.seed_slots import read_seeds
 from socialcrawl.storage.imports.captured_authors import CapturedAuthors
 from socialcrawl.storage.ledger.charges import SqlCharges, compute_bill
 from socialcrawl.storage.ledger.request_log import RequestLog
+from socialcrawl.storage.ledger.shared_ledger import SharedLedger
 from socialcrawl.storage.nodes import Nodes
 from socialcrawl.storage.queries import row_values, snapshots
 from socialcrawl.storage.queries.history import FinishedBatches, find_gap
@@ -133,11 +136,18 @@ class SqlStore:
             found = self._who.fetch_rows(nodes)
         return {Node(node): Who(key, username) for node, key, username in found}
 
-    def reserve(self, grant: Grant) -> None:
+    def follow_others(self, shared: SharedLedger) -> None:
+        """Count, from now on, what other processes send, whenever a request is reserved or saved."""
+        self._write.shared = shared
+
+    def reserve(self, grant: Grant) -> Wait | Stop | None:
         """See `protocols.Store.reserve`."""
         self.note(grant, None)
         with self._begin_transaction():
-            self._sent[grant.request.key] = self._write.write_request(grant)
+            self._sent[grant.request.key], refused = self._write.write_request(grant)
+        if refused is not None:
+            self.note(grant, Reply(ReplyKind.BROKEN, grant.at))  # it did not leave
+        return refused
 
     def save(self, grant: Grant, reply: Reply) -> Reply:
         """See `protocols.Store.save`."""

@@ -93,6 +93,7 @@ def watched(connection):
     connection.execute(insert(post_check).values(post=key, checked_at=format_time(AT)))
     paused = {"paused_at": format_time(AT), "paused_by": "backup"}
     connection.execute(update(campaign).where(campaign.c.id == 1).values(refresh_rate=3, **paused))
+    connection.execute(update(request).where(request.c.campaign == 1, request.c.n > 5).values(clock=AT, opens="[0]"))
     connection.execute(update(pick).where(pick.c.campaign == 1, pick.c.n > 5).values(since="a mark"))
     connection.execute(update(outcome).where(outcome.c.campaign == 1, outcome.c.n > 3).values(mark="another"))
 

@@ -293,6 +293,16 @@ request = Table(
         Text,
         comment="JSON: [place of a post, account.node mentioned, ...], nodes answered about, [node, why missing]",
     ),
+    Column(
+        "clock",
+        Float,
+        comment="clock of the PostgreSQL server when it was reserved, Unix seconds; NULL: no other process was to know",
+    ),
+    Column(
+        "opens",
+        Text,
+        comment="JSON list: places of the rate-limit windows that it opens, among those of its token; NULL: none",
+    ),
     Index(None, "campaign", "n", "part"),
     # All that sums over the ledger need: its rows are wide, and there may be millions.
     Index(

@@ -7,9 +7,10 @@ import time
 import pytest
 from fleet_towns import EchoSpec, EchoWire, ShiftedClock, grant_for
 
+from socialcrawl.campaign.prompt_wire import PROMPT
 from socialcrawl.engine.model import Reply, ReplyKind
 from socialcrawl.errors import SettingsError
-from socialcrawl.fleet.worker_wires import PROMPT, WorkerWires, pack_reply
+from socialcrawl.fleet.worker_wires import WorkerWires, pack_reply
 
 
 def pack(*parcels):
@@ -54,9 +55,9 @@ def test_a_request_that_waited_too_long_since_its_grant_is_not_sent():
         await wires.send(1, pack((1, "sea", late), (2, "sea", prompt)))
         return dict(await collected(wires, 2))
 
-    found = asyncio.run(work())
-    assert found[1] is None
-    assert pickle.loads(found[2]).cursor == "a/prompt"
+    late, prompt = (pickle.loads(packed) for _, packed in sorted(asyncio.run(work()).items()))
+    assert (late.late, late.reached) == (True, False)
+    assert (prompt.late, prompt.cursor) == (False, "a/prompt")
     assert EchoWire.sent == ["a/prompt"]
 
 
