@@ -11,15 +11,15 @@ branch_labels = None
 depends_on = None
 
 COLUMNS = {
-    "weight": sa.Column("weight", sa.Float(), comment="its share of the campaigns, relative to other daemons"),
-    "campaigns": sa.Column("campaigns", sa.Text(), comment="campaign.id of those that it can run, as JSON; NULL: none"),
+    "weight": (sa.Float(), "its share of the campaigns, relative to other daemons"),
+    "campaigns": (sa.Text(), "names of the campaigns that it can run, as JSON; NULL: none"),
 }
 MORE = "_shared"
 
 
 def upgrade() -> None:
-    for column in COLUMNS.values():
-        op.add_column("daemon", column.copy())
+    for name, (kind, comment) in COLUMNS.items():
+        op.add_column("daemon", sa.Column(name, kind, nullable=True, comment=comment))
     put_back("daemon", "id", list(COLUMNS), more=MORE)
 
 

@@ -435,7 +435,7 @@ daemon = Table(
     Column("stop_at", Text, comment="when a stop was requested; NULL: none was"),
     Column("ended_at", Text, comment="when it left; NULL: it runs, or was killed"),
     Column("weight", Float, comment="its share of the campaigns, relative to other daemons"),
-    Column("campaigns", Text, comment="campaign.id of those that it can run, as JSON; NULL: none"),
+    Column("campaigns", Text, comment="names of the campaigns that it can run, as JSON; NULL: none"),
     comment="the daemons that ran campaigns of this database",
 )
 
