@@ -1,4 +1,4 @@
-"""The campaigns that several daemons of a PostgreSQL database share: which this one runs, and which it leaves to others.
+"""The campaigns that daemons of a PostgreSQL database share: which this one runs, and which it leaves to others.
 
 Each daemon writes what it can run, reads what the others can, and places the campaigns by the same rule
 (`placement`). It gives away what is placed elsewhere, and takes what is placed here once nobody else has it. Two

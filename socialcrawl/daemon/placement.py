@@ -102,7 +102,7 @@ class _Placement:
         return (self.load[daemon] + more) / self.weights[daemon]
 
     def _find_moves(self, source: str) -> list[tuple[str, str]]:
-        """Return the moves of a chain that begins at a daemon: a campaign and its next daemon each; none if none help."""
+        """Return the moves of a chain that begins at a daemon, each a campaign and its next daemon; none if none help."""
         reached: dict[str, tuple[str, str]] = {}  # daemon: the one before it, and the campaign that moves
         level = [source]
         while level:

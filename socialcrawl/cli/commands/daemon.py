@@ -64,6 +64,7 @@ class DaemonOptions:
     ui: str | None = None
     log_file: Path | None = None
     until_done: bool = False
+    weight: float = 1.0
 
 
 def operate(wanted: DaemonOptions) -> int:
@@ -87,6 +88,7 @@ def operate(wanted: DaemonOptions) -> int:
             notifier.announce,
             stall=wanted.stall,
             until_done=wanted.until_done,
+            weight=wanted.weight,
         )
         notifier.daemon = daemon
         if wanted.health is not None:
