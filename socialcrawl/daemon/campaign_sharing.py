@@ -17,6 +17,7 @@ from socialcrawl.campaign.settings import Settings
 from socialcrawl.daemon.campaign_runner import CampaignRunner
 from socialcrawl.daemon.campaign_state import DONE, PAUSED, STOPPED, is_settled
 from socialcrawl.daemon.daemon_records import DaemonRecords
+from socialcrawl.daemon.metrics import SharedDaemon
 from socialcrawl.daemon.placement import DaemonShare, place_campaigns
 from socialcrawl.errors import SocialcrawlError
 from socialcrawl.storage.daemons import CampaignLease
@@ -58,6 +59,16 @@ class CampaignSharing:
     def is_expected(self, settings: Settings) -> bool:
         """Return whether a campaign is to be run here once the daemon that has it gives it away."""
         return settings.name in self._expected.get(settings.database, ())
+
+    def list_daemons(self, now: float) -> list[SharedDaemon]:
+        """Return the daemons of each server, this one included, as of the last look; `now` in Unix seconds."""
+        found = []
+        for where in list(self._reasons):
+            held, clock = self.books.list_held(where), self.books.read_clock(where, now)
+            for one in self.books.list_living(where):
+                names = [name for name, its in held.items() if its.daemon == one.id and its.released is None]
+                found.append(SharedDaemon(one.process, clock - one.beat, one.weight, names))
+        return found
 
     def decide(
         self, where: DatabaseAddress, held: Mapping[str, CampaignLease], runners: Sequence[CampaignRunner], now: float

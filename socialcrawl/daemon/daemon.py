@@ -138,7 +138,8 @@ class Daemon:
 
     def make_status(self) -> DaemonStatus:
         """Return how the daemon is, and how its campaigns stand."""
-        return DaemonStatus(self.began, self.heart, self.overview.list_states())
+        shared = self.sharing.list_daemons(self.process.time.now())
+        return DaemonStatus(self.began, self.heart, self.overview.list_states(), shared)
 
     def check_all(self) -> None:
         """Look after everything once."""

@@ -89,7 +89,7 @@ class DaemonRecords:
         """Write how the campaigns of a database stand."""
 
         def write(connection: Opened) -> None:
-            daemons.write_heartbeat(connection, self.name, standings, self._read_clock(where, now))
+            daemons.write_heartbeat(connection, self.name, standings, self.read_clock(where, now))
 
         self._do(where, now, write, writes=True)
 
@@ -107,10 +107,20 @@ class DaemonRecords:
         book = self._books.get(where)
         return book.living if book else ()
 
+    def list_held(self, where: DatabaseAddress) -> Mapping[str, CampaignLease]:
+        """Return how the campaigns of a database stand, by name, as of the last look."""
+        book = self._books.get(where)
+        return book.held if book else {}
+
+    def read_clock(self, where: DatabaseAddress, now: float) -> float:
+        """Return the time on the clock of a server; of a file, `now`."""
+        book = self._books.get(where)
+        return now + book.ahead if book else now
+
     def end_silent_sessions(self, where: DatabaseAddress, one: CampaignLease, now: float) -> bool:
         """End the connections to a server of a daemon that hangs and has a campaign; return whether it had any."""
         host, pid = one.host, one.pid
-        if one.released is not None or host is None or pid is None or one.is_alive(self._read_clock(where, now)):
+        if one.released is not None or host is None or pid is None or one.is_alive(self.read_clock(where, now)):
             return False
         return bool(self._do(where, now, lambda connection: daemons.end_silent_sessions(connection, host, pid)))
 
@@ -148,7 +158,7 @@ class DaemonRecords:
         """
         book = self._books.get(where)
         one = book.held.get(campaign) if book else None
-        if one is None or one.daemon == self.name or not one.is_alive(self._read_clock(where, now)):
+        if one is None or one.daemon == self.name or not one.is_alive(self.read_clock(where, now)):
             return None
         gone = one.host == self.host and one.pid is not None and not alive(one.pid)
         return None if gone else one
@@ -165,11 +175,6 @@ class DaemonRecords:
         close_connection(book.connection)
         book.connection = None
         book.lock.release()
-
-    def _read_clock(self, where: DatabaseAddress, now: float) -> float:
-        """Return the time on the clock of a server; of a file, `now`."""
-        book = self._books.get(where)
-        return now + book.ahead if book else now
 
     def _do(self, where: DatabaseAddress, now: float, deed: Callable[[Opened], T], *, writes: bool = False) -> T | None:
         """Return what comes of a deed with the connection to a database; None where that is lost."""

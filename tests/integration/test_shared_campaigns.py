@@ -2,9 +2,7 @@
 
 import json
 import signal
-import time
-from contextlib import ExitStack, contextmanager
-from types import SimpleNamespace
+from contextlib import ExitStack
 from urllib.request import urlopen
 
 import psycopg
@@ -17,7 +15,6 @@ from x_crawls import TOKEN_ENV
 from socialcrawl.mock.server import serve_in_thread
 
 CAMPAIGNS = ["one", "two", "three", "four"]
-LONG_AGO = "2020-01-01T00:00:00.000000+00:00"
 
 
 class Crew:
@@ -99,3 +96,71 @@ def test_a_daemon_that_joins_takes_its_share_and_gives_it_back_when_it_stops(cre
     assert crew.asked_twice() == []
     for campaign, picks in crew.ask("select campaign, array_agg(n order by n) from pick group by campaign"):
         assert picks == list(range(len(picks))), campaign
+
+
+def test_campaigns_of_a_daemon_that_is_killed_are_taken_over_and_each_is_run_by_one(crew):
+    first, second = crew.begin(), crew.begin()
+    first.until(lambda: crew.shares(first, second) == [2, 2])
+    crew.until_all_move(first)
+    lost = {name for name, pid in crew.holders().items() if pid == first.child.pid}
+    first.child.kill()
+    second.until(lambda: set(crew.holders().values()) == {second.child.pid})
+    crew.until_all_move(second)
+    assert {line["campaign"] for line in second.said("elsewhere")} >= lost
+    assert crew.asked_twice() == []
+    assert crew.ask("select count(*) from request where arrived_at is null")[0][0] <= 2 * 32
+    assert second.end()[0] == 0
+
+
+def test_campaigns_of_a_daemon_that_hangs_are_taken_over_and_it_can_write_nothing_when_it_wakes_up(crew):
+    first, second = crew.begin(), crew.begin()
+    first.until(lambda: crew.shares(first, second) == [2, 2])
+    crew.until_all_move(first)
+    first.child.send_signal(signal.SIGSTOP)
+    try:
+        second.until(lambda: set(crew.holders().values()) == {second.child.pid})
+        crew.until_all_move(second)
+        hung = second.said("a daemon hangs: its connections to the database were ended")
+        assert hung
+        assert str(first.child.pid) in hung[0]["daemon"]
+        answered = crew.ask("select count(*) from request where arrived_at is not null")
+    finally:
+        first.child.send_signal(signal.SIGCONT)
+    first.until(lambda: crew.shares(first, second) == [2, 2])
+    crew.until_all_move(first)
+    assert crew.ask("select count(*) from request where arrived_at is not null") > answered
+    assert crew.asked_twice() == []
+    for campaign, picks in crew.ask("select campaign, array_agg(n order by n) from pick group by campaign"):
+        assert picks == list(range(len(picks))), campaign
+    assert (first.end()[0], second.end()[0]) == (0, 0)
+
+
+def test_a_daemon_without_the_token_of_a_campaign_does_not_count_for_it_and_status_and_metrics_show_all(crew):
+    """Three campaigns need a token that only the first machine has."""
+    for name in CAMPAIGNS[1:]:
+        file = crew.folder / f"{name}.toml"
+        file.write_text(file.read_text("utf-8").replace(TOKEN_ENV, "OTHER_VARIABLE"), "utf-8")
+    first = crew.begin("--health", "127.0.0.1:0", OTHER_VARIABLE="BBBB-the-token-of-another")
+    first.until(lambda: crew.shares(first) == [4])
+    second = crew.begin("--weight", "2", "--health", "127.0.0.1:0")
+    second.until(lambda: crew.shares(first, second) == [3, 1])
+    assert crew.holders()["one"] == second.child.pid
+    crew.until_all_move(first)
+    assert crew.shares(first, second) == [3, 1]
+    shown = socialcrawl("status", crew.folder)
+    rows = {line.split()[0]: line for line in shown.stdout.splitlines() if line.strip()}
+    assert f":{second.child.pid} " in rows["one"]
+    assert all(f":{first.child.pid} " in rows[name] for name in CAMPAIGNS[1:])
+    assert shown.stdout.count("watches") == 2
+    told = {one["campaign"]: one["pid"] for one in json.loads(socialcrawl("status", crew.folder, "--json").stdout)}
+    assert told == crew.holders()
+    for one in (first, second):
+        url = one.said("the health page is served")[0]["metrics"]
+        samples = set(urlopen(url, timeout=10).read().decode().splitlines())
+        weights = {line for line in samples if line.startswith("socialcrawl_shared_daemon_weight{")}
+        assert sorted(line.split()[-1] for line in weights) == ["1.0", "2.0"]
+        (its,) = [
+            line for line in samples if line.startswith("socialcrawl_shared_daemon_campaign{") and '"one"' in line
+        ]
+        assert f':{second.child.pid}"' in its
+    assert (first.end()[0], second.end()[0]) == (0, 0)
