@@ -87,7 +87,7 @@ class _Placement:
         )
 
     def improve(self) -> bool:
-        """Take work from the busiest daemon that can give some away, along the shortest chain; whether one can."""
+        """Take work from the busiest daemon that can give some, along the shortest chain; return whether one can."""
         least = min((self._compute_load(name, 1) for name in self.weights), default=0.0)
         for source in sorted(self.weights, key=lambda name: (-self._compute_load(name), name)):
             if self._compute_load(source) <= least + MARGIN:
@@ -102,7 +102,7 @@ class _Placement:
         return (self.load[daemon] + more) / self.weights[daemon]
 
     def _find_moves(self, source: str) -> list[tuple[str, str]]:
-        """Return the moves of a chain that begins at a daemon, each a campaign and its next daemon; none if none help."""
+        """Return the moves of a chain that begins at a daemon, each a campaign and its next daemon; [] if none help."""
         reached: dict[str, tuple[str, str]] = {}  # daemon: the one before it, and the campaign that moves
         level = [source]
         while level:
