@@ -181,14 +181,14 @@ class DaemonRecords:
         book = self._books.setdefault(where, _OpenDatabase())
         try:
             with book.lock:
-                answer = deed(self._open_connection(where, book, now))
+                answer = deed(self._open_connection(where, book, now, writes=writes))
         except StoreError as error:
             self._lose(where, book, error, writes=writes)
             return None
         self._note_success(where, book, now, writes=writes)
         return answer
 
-    def _open_connection(self, where: DatabaseAddress, book: _OpenDatabase, now: float) -> Opened:
+    def _open_connection(self, where: DatabaseAddress, book: _OpenDatabase, now: float, *, writes: bool) -> Opened:
         if book.connection is not None and read_inode(where) != book.inode:
             self._close(book)
         if book.connection is None:
@@ -196,9 +196,9 @@ class DaemonRecords:
                 raise StoreError(f"The database {where} is gone: put it back; no other is begun in its place.")
             book.connection = connect(where, busy=HURRY)
             book.inode = read_inode(where)
-        if not book.enrolled:
-            began = daemons.read_clock(book.connection, now)
-            daemons.enroll_daemon(book.connection, self.name, self.host, self.pid, began)
+            book.ahead = daemons.read_clock(book.connection, now) - now
+        if writes and not book.enrolled:  # who only reads waits for no writer, which may hang
+            daemons.enroll_daemon(book.connection, self.name, self.host, self.pid, now + book.ahead)
             book.enrolled = True
         return book.connection
 

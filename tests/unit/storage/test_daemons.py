@@ -155,9 +155,9 @@ def test_machines_whose_clocks_differ_agree_on_who_is_silent():
         ensure_campaign(connection, SETTINGS | {"name": "one"}, {}, BEGIN)
         one, two = (DaemonRecords(name, name, 7, lambda where, trouble: None) for name in ("slow", "fast"))
         slow, fast = AT - 3600.0, AT + 3600.0
-        one.read_orders(place, slow)
         one.write_states(place, [told()], slow)
         one.write_share(place, 2.0, ["one"], slow)
+        two.write_states(place, [], fast)
         two.read_orders(place, fast)
         assert two.find_other(place, "one", fast, lambda pid: True).daemon == "slow"
         assert two.find_other(place, "one", fast + EXPIRY, lambda pid: True) is None
