@@ -26,9 +26,11 @@ ELSEWHERE = "elsewhere"  # the state of a campaign that another process runs
 EXPIRY = 30.0  # seconds after which a daemon that was not heard of counts as gone
 
 END_SILENT = """
-select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = :name
-and (state <> 'active' or wait_event_type = 'Client')
-and state_change < clock_timestamp() - make_interval(secs => :silence)
+with session as (
+  select pid, state_change from pg_stat_activity where datname = current_database() and application_name = :name
+)
+select pg_terminate_backend(pid) from session
+where (select max(state_change) from session) < clock_timestamp() - make_interval(secs => :silence)
 """
 
 
@@ -161,8 +163,8 @@ def write_share(connection: Connection, name: str, weight: float, campaigns: Ite
 def end_silent_sessions(connection: Connection, host: str, pid: int) -> bool:
     """End the connections of a process that hangs to a server; return whether it had any.
 
-    What that process writes afterwards fails, so that it cannot run a campaign together with another process. Only
-    connections that wait for their client, and did so for EXPIRY seconds, are ended.
+    What that process writes afterwards fails, so that it cannot run a campaign together with another process. Nothing
+    is ended if one of its connections has begun or finished a statement within EXPIRY seconds.
     """
     given = {"name": name_process(pid, host), "silence": EXPIRY}
     try:
