@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import structlog
-
 from socialcrawl.campaign.credentials import has_tokens
 from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import Settings
@@ -26,10 +24,14 @@ from socialcrawl.system.locks import is_alive
 
 
 class ChangedHands(NamedTuple):
-    """The campaigns that this daemon gives away, and those that it takes over."""
+    """The campaigns that this daemon gives away, and those that it takes over.
+
+    `hung`: as the database knows them, those whose daemons hang and were cut off from it.
+    """
 
     given: list[CampaignRunner]
     taken: list[CampaignRunner]
+    hung: list[CampaignLease]
 
 
 class CampaignSharing:
@@ -81,7 +83,7 @@ class CampaignSharing:
             runners: its campaigns, as this daemon has them.
             now: Unix seconds.
         """
-        changed = ChangedHands([], [])
+        changed = ChangedHands([], [], [])
         if isinstance(where, Path):
             return changed
         placed = self._place(where, held, runners, now)
@@ -94,7 +96,9 @@ class CampaignSharing:
                 runner.give_way(reasons[name])
                 changed.given.append(runner)
                 continue
-            self._end_silent(where, runner, held.get(name), now)
+            one = held.get(name)
+            if one is not None and not runner.open and one.daemon != self.name:
+                changed.hung.extend([one] if self.books.end_silent_sessions(where, one, now) else [])
             if (other := self.books.find_other(where, name, now, is_alive)) is not None:
                 reasons[name] = f"the daemon {other.daemon} runs it: it is taken over when that lets go"
                 expected |= {name} & placed.keys()
@@ -130,16 +134,6 @@ class CampaignSharing:
         if known is None or known[0] is not runner.settings:
             known = self._servers[runner] = runner.settings, _find_server(runner.settings)
         return known[1] is not None and has_tokens(runner.settings, known[1])
-
-    def _end_silent(
-        self, where: DatabaseAddress, runner: CampaignRunner, one: CampaignLease | None, now: float
-    ) -> None:
-        """End the connections of a daemon that hangs, by which it holds a campaign that is to be run here."""
-        if one is None or one.daemon == self.name or runner.open:
-            return
-        if self.books.end_silent_sessions(where, one, now):
-            log = structlog.get_logger().bind(campaign=one.campaign)
-            log.warning("a daemon hangs: its connections to the database were ended", daemon=one.daemon)
 
 
 def _is_at_rest(one: CampaignLease) -> bool:

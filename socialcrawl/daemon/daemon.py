@@ -301,6 +301,9 @@ class Daemon:
     def _share(self, where: DatabaseAddress, held: Mapping[str, CampaignLease]) -> None:
         """Give away the campaigns of a server that other daemons are to run, and take over those that are left."""
         changed = self.sharing.decide(where, held, self.overview.find_campaigns(where), self.process.time.now())
+        for one in changed.hung:
+            text = "a daemon hangs: its connections to the database were ended"
+            self._log.warning(text, campaign=one.campaign, daemon=one.daemon)
         for runner in changed.given:
             self.scheduler.cancel(str(runner.file))
         for runner in changed.taken:
