@@ -19,12 +19,7 @@ from socialcrawl.lab.experiments.steering.commands import compare as compare_ste
 from socialcrawl.text.terminal import write_error, write_line
 from socialcrawl.text.wording import explain_unknown
 
-lab_app = typer.Typer(
-    help="Make graphs and repeat experiments.\n\nGraphs come from files, or are generated.",
-    cls=CommandGroup,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+lab_app = typer.Typer(cls=CommandGroup, no_args_is_help=True, rich_markup_mode=None)
 graph_app = typer.Typer(cls=CommandGroup, help="Make a graph from a file.", no_args_is_help=True, rich_markup_mode=None)
 lab_app.add_typer(graph_app, name="graph")
 lab_app.add_typer(gouriten_app, name="gouriten")
@@ -35,8 +30,21 @@ lab_app.add_typer(sampling_app, name="sampling")
 lab_app.command("reading")(compare_readings)
 lab_app.command("steering")(compare_steering)
 
+Scheduler = Annotated[str | None, typer.Option(help="Crawl on a Dask cluster: tcp://HOST:PORT.")]
 Out = Annotated[Path, typer.Option("-o", "--out", help="Folder to write. An existing graph is replaced.")]
 Keywords = Annotated[list[str], typer.Option(help="Keyword or phrase of the topic. Repeatable.")]
+
+
+@lab_app.callback()
+def connect(context: typer.Context, *, scheduler: Scheduler = None) -> None:
+    """Make graphs and repeat experiments.
+
+    Graphs come from files, or are generated.
+    """
+    if scheduler is not None:
+        from socialcrawl.lab.grid import connect_scheduler  # noqa: PLC0415
+
+        context.with_resource(connect_scheduler(scheduler))
 
 
 @graph_app.command()

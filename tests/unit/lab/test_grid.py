@@ -246,7 +246,7 @@ def test_results_are_read_in_part_and_by_key_and_bad_ones_are_named(graph, tmp_p
 def cluster():
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=2, processes=True, dashboard_address=None, host="127.0.0.1"
+        n_workers=1, threads_per_worker=2, processes=True, dashboard_address="127.0.0.1:0", host="127.0.0.1"
     ) as made:
         yield made
 

@@ -83,7 +83,8 @@ def make_graphs(wanted: GraphOptions, out: Path) -> list[StoredGraph]:
             an unknown topic.
     """
     _check(wanted)
-    found = [StoredGraph(path.stem, "", path) for path in wanted.graphs]
+    out = out.absolute()  # a worker of a cluster is in another folder
+    found = [StoredGraph(path.stem, "", path.absolute()) for path in wanted.graphs]
     found += [_make_from_file(path, MENTIONS, word, out) for path in wanted.posts for word in wanted.keywords]
     found += [_make_from_file(path, PAGES, word, out) for path in wanted.pages for word in wanted.keywords]
     topics = wanted.topics or ([] if found else list(TOPICS))
