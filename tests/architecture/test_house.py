@@ -74,7 +74,8 @@ HOMES = {
     "distributed": ("lab/grid.py",),
     "pyarrow": (
         "lab/", "formats/column_tables.py", "formats/parquet.py", "formats/parquet_layout.py",
-        "importers/export_tables.py", "exporters/arrow_batches.py", "exporters/table_files.py", "api/data_tables.py",
+        "importers/export_tables.py", "exporters/arrow_batches.py", "exporters/partition_files.py",
+        "exporters/table_files.py", "api/data_tables.py",
     ),
     "psycopg": ("storage/database/backup.py", "storage/database/readonly.py", "storage/database/silent_server.py"),
     "warcio": ("exporters/warc.py",),
