@@ -106,7 +106,8 @@ def read_status(where: DatabaseAddress, names: Mapping[str, Files], reading: Sta
                 [row for name, files in names.items() for row in _make_rows(where, _make_unbegun(name), files)], []
             )
         with reading.open(where) as connection:
-            found = {one.campaign: one for one in daemons.read_leases(connection)}
+            ahead = daemons.read_clock(connection, reading.now) - reading.now
+            found = {one.campaign: _shift_beat(one, ahead) for one in daemons.read_leases(connection)}
             rows = [
                 row
                 for name in ({**names, **found} if reading.all else names or found)
@@ -117,13 +118,19 @@ def read_status(where: DatabaseAddress, names: Mapping[str, Files], reading: Sta
                 checks = summarize_checks(connection)
                 figures = read_progress_figures(connection, find_window_rule) if reading.figures else None
             rows = [row._replace(checks=checks) for row in rows]
-            return DatabaseStatus(rows, daemons.find_live_daemons(connection, reading.now), figures)
+            living = daemons.find_live_daemons(connection, reading.now + ahead)
+            return DatabaseStatus(rows, [replace(one, beat=one.beat - ahead) for one in living], figures)
     except SocialcrawlError as error:
         state = OUTDATED if isinstance(error, OutdatedError) else BROKEN
         faulty = [CampaignLease(name, None, state=state, why=str(error)) for name in names or [UNKNOWN]]
         return DatabaseStatus(
             [KnownCampaign(where, one, next(iter(names.get(one.campaign, [])), None)) for one in faulty], []
         )
+
+
+def _shift_beat(one: CampaignLease, ahead: float) -> CampaignLease:
+    """Return a lease whose beat is told by the reader's clock, of which the server's is `ahead` seconds ahead."""
+    return one if one.beat is None else replace(one, beat=one.beat - ahead)
 
 
 def explain_idle(

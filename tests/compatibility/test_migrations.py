@@ -49,7 +49,7 @@ def at(connection, version):
     config = make_alembic_config()
     config.attributes["connection"] = connection
     with connection.begin():
-        going = command.downgrade if version < "0019" else command.upgrade
+        going = command.downgrade if version < "0021" else command.upgrade
         going(config, version)
 
 
@@ -74,7 +74,7 @@ def watched(connection):
     for table, row in (
         (shadow, {"campaign": 1, "n": 8, "estimator": "bfs", "score": 0.5}),
         (daemon, {"id": "here 1", "host": "here", "pid": 1, "began_at": format_time(AT),
-                  "beat_at": format_time(AT + 1)}),
+                  "beat_at": format_time(AT + 1), "weight": 2.5, "campaigns": "[1, 2]"}),
         (lease, {"campaign": 1, "daemon": "here 1", "taken_at": format_time(AT), "beat_at": format_time(AT + 1),
                  "state": "paused", "why": "somebody said so", "until": format_time(AT + 9), "since": format_time(AT),
                  "file": "/campaigns/one.toml"}),

@@ -67,6 +67,7 @@ class DaemonOptions:
     log_file: Path | None = None
     until_done: bool = False
     worker_processes: int = 0
+    weight: float = 1.0
 
 
 def operate(wanted: DaemonOptions) -> int:
@@ -94,6 +95,7 @@ def operate(wanted: DaemonOptions) -> int:
             notifier.announce,
             stall=wanted.stall,
             until_done=wanted.until_done,
+            weight=wanted.weight,
         )
         notifier.daemon = daemon
         if wanted.health is not None:

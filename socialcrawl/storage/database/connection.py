@@ -276,6 +276,11 @@ def read_unlocked(connection: Connection) -> Iterator[None]:
         connection.execution_options(**{UNLOCKED: False})
 
 
+def name_process(pid: int, host: str) -> str:
+    """Return the name by which a server shows the connections of a process."""
+    return f"socialcrawl {pid} on {host}"[:63]  # the server cuts the rest
+
+
 def make_server_engine(where: PostgresAddress, options: str, *, hasty: bool = False) -> Engine:
     """Return an engine on a PostgreSQL server; see `silent_server` for one that hangs.
 
@@ -295,7 +300,7 @@ def make_server_engine(where: PostgresAddress, options: str, *, hasty: bool = Fa
         given: dict[str, Any] = {
             "options": " ".join([*(str(one) for one in theirs if one), options]),
             "client_encoding": "utf8",
-            "application_name": f"socialcrawl {os.getpid()} on {socket.gethostname()}"[:63],  # the server cuts the rest
+            "application_name": name_process(os.getpid(), socket.gethostname()),
         }
         timeouts = {
             "connect_timeout": HASTY if hasty else CONNECTING,

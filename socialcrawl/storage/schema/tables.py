@@ -444,6 +444,8 @@ daemon = Table(
     Column("beat_at", Text, nullable=False, comment="when it last reported"),
     Column("stop_at", Text, comment="when a stop was requested; NULL: none was"),
     Column("ended_at", Text, comment="when it left; NULL: it runs, or was killed"),
+    Column("weight", Float, comment="its share of the campaigns, relative to other daemons"),
+    Column("campaigns", Text, comment="names of the campaigns that it can run, as JSON; NULL: none"),
     comment="the daemons that ran campaigns of this database",
 )
 
