@@ -144,18 +144,21 @@ class RecordedClockOffset(ClockOffset):
 
 
 class SharedWindowSet(RecordedWindowSet):
-    """The windows of one token on one endpoint (or several), and the shares that campaigns have in them."""
+    """The windows of one token on one endpoint (or several), and the shares that campaigns have in them.
+
+    `has_others` says whether other processes may use them too.
+    """
 
     def __init__(
         self, mark: str, endpoint: str, rules: Sequence[Rule], offset: ClockOffset, heads: tuple[int, ...] = (0,)
     ) -> None:
         super().__init__(mark, endpoint, rules, offset, heads)
+        self.has_others = False
         self.members: dict[str, ShareHolder] = {}
         self.shares = {place: WindowShares(self.members) for place in heads}  # by the place of the window
         self.counted_until: dict[str, float] = {}  # by ledger, when the latest request left that is counted
         self.ahead: dict[str, set[float]] = {}  # by ledger, the same for requests dated by a clock ahead of ours
         self.reported: dict[str, list[ReportedRequest]] = {}  # by ledger, what was counted before that was folded
-        self._remember(yes=True)
 
     def adopt(self, ledger: str, past: RecordedWindowSet, ahead: Collection[float] = ()) -> None:
         """Count what is in a ledger and was not counted yet; nothing in flight is forgotten.
@@ -246,10 +249,14 @@ class SharedWindowSet(RecordedWindowSet):
         self.recording = steps
         self._insert([one.step for requests in self.reported.values() for one in requests])
 
+    def expect_others(self) -> None:
+        """Let windows keep what counts no more by one ledger: those of other processes may show that it does."""
+        self.has_others = True
+        self._remember(yes=self.recording is not None)
+
     def _remember(self, *, yes: bool) -> None:
-        """Let windows keep what counts no more by one ledger, as another may show that it does."""
         for one in self.windows:
-            one.remembers = yes
+            one.remembers = yes and self.has_others
 
     def _note_ahead(self, ledger: str, lefts: Iterable[float]) -> None:
         if found := {*lefts}:

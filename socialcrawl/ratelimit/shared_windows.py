@@ -120,6 +120,8 @@ class SharedWindows:
         found = self._window_sets.get(place)
         if found is None or found.rules != rules:
             made = SharedWindowSet(*place, rules, clock, heads)
+            if self._others:
+                made.expect_others()
             if found is not None:
                 made.succeed(found)
             found = self._window_sets[place] = made
