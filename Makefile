@@ -104,6 +104,8 @@ lock:
 		--python-version 3.11 --extra build pyproject.toml -o requirements.lock
 	uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links --no-header \
 		--python-version 3.11 --extra analysis --extra build --extra cluster --extra dev --extra docs --extra explore --extra notify --extra postgres --extra ui --extra warc pyproject.toml -o requirements-dev.lock
+	uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links --no-header \
+		--python-version 3.11 --extra build --extra cluster --extra postgres --extra ui -c requirements-dev.lock pyproject.toml -o requirements-server.lock
 
 clean:
 	rm -rf $(VENV) dist site .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -841,7 +841,7 @@ def test_the_menu_of_the_site_has_every_page_but_the_one_on_old_names():
 
 
 def test_the_locks_name_versions_and_hashes_but_no_index():
-    for name in ("requirements.lock", "requirements-dev.lock"):
+    for name in ("requirements.lock", "requirements-server.lock", "requirements-dev.lock"):
         text = (ROOT / name).read_text("utf-8")
         pins = re.findall(r"^[A-Za-z0-9_.-]+==", text, re.MULTILINE)
         assert len(pins) > 20
