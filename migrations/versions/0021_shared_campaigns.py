@@ -1,5 +1,7 @@
 """Daemons share the campaigns of a server: each one says how much it can do, and which campaigns it can run."""
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -10,7 +12,7 @@ down_revision = "0020"
 branch_labels = None
 depends_on = None
 
-COLUMNS = {
+COLUMNS: dict[str, tuple[sa.types.TypeEngine[Any], str]] = {
     "weight": (sa.Float(), "its share of the campaigns, relative to other daemons"),
     "campaigns": (sa.Text(), "names of the campaigns that it can run, as JSON; NULL: none"),
 }
