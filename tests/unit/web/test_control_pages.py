@@ -152,11 +152,41 @@ def test_a_file_that_somebody_else_has_changed_is_a_conflict_and_not_overwritten
     (folder / "one.toml").write_text(FILE.replace("steps = 35", "steps = 40"), "utf-8")
     for what, fields in (("budget", budget(steps="99")), ("seeds", {"accounts": "cleo"})):
         page = client.post(f"/campaigns/{key}/{what}", data={"csrf": csrf, "digest": before, **fields})
-        assert page.status_code == 422
+        assert page.status_code == 409
         assert "changed" in page.text
     refused = client.post(f"/api/v1/campaigns/{key}/budget", json={"steps": 99, "digest": before}, headers=BEARER)
     assert (refused.status_code, refused.headers["content-type"]) == (409, "application/problem+json")
     assert "steps = 40" in read(folder)
+
+
+def read_form(page):
+    """The hidden and visible fields of the form of the budget, as a browser sends them back."""
+    form = re.search(r"<h3>Budget</h3>.*?</form>", page, re.DOTALL)[0]
+    found = [(re.search(r' name="([\w-]+)"', one), re.search(r' value="([^"]*)"', one)) for one in form.split("<input")]
+    return {name[1]: html.unescape(value[1]) for name, value in found if name and value}
+
+
+def test_a_limit_that_somebody_else_has_set_is_shown_and_stays_when_another_tab_saves_twice(client, key, folder):
+    log_in(client)
+    mine, theirs = (read_form(client.get(f"/campaigns/{key}/control").text) for _ in range(2))
+    assert client.post(f"/campaigns/{key}/budget", data=theirs | {"max_requests": "1000"}).status_code == 303
+    page = client.post(f"/campaigns/{key}/budget", data=mine | {"max_money": "7"})
+    assert page.status_code == 409
+    assert re.search(r"Requests</th><td>no limit</td><td>1000</td><td>1000</td>", page.text), page.text
+    assert "One.toml" not in page.text, "a path has no capital"
+    again = read_form(page.text)
+    assert (again["max_money"], again["max_requests"]) == ("7", "1000")
+    assert client.post(f"/campaigns/{key}/budget", data=again).status_code == 303
+    assert sc.CampaignFile.load(folder / "one.toml").values["budget"] == {"max_money": 7, "max_requests": 1000}
+
+
+def test_seeds_are_put_on_top_of_a_file_that_somebody_else_has_changed_once_that_was_said(client, key, folder):
+    csrf, before = log_in(client), digest(client, key)
+    (folder / "one.toml").write_text(FILE.replace('["ann"]', '["ann", "dora"]'), "utf-8")
+    page = client.post(f"/campaigns/{key}/seeds", data={"csrf": csrf, "digest": before, "accounts": "cleo"})
+    assert (page.status_code, "cleo</textarea>" in page.text) == (409, True)
+    assert post(client, key, "seeds", csrf, accounts="cleo").status_code == 303
+    assert sc.CampaignFile.load(folder / "one.toml").values["seeds"]["usernames"] == ["ann", "dora", "cleo"]
 
 
 def test_of_two_people_who_raise_a_budget_by_the_api_at_once_one_is_told_and_no_edit_is_lost(client, key, folder):
@@ -169,7 +199,7 @@ def test_of_two_people_who_raise_a_budget_by_the_api_at_once_one_is_told_and_no_
     assert client.post(path, json={"max_money": 30}, headers=BEARER).status_code == 422, "nobody overwrites unseen"
     csrf = log_in(client)
     unseen = client.post(f"/campaigns/{key}/budget", data={"csrf": csrf, **budget(max_money="30")})
-    assert unseen.status_code == 422
+    assert unseen.status_code == 409
     assert sc.CampaignFile.load(folder / "one.toml").values["budget"] == {"max_money": 20}
     wrong = client.post(path, json={"steps": -1, "digest": first.json()["digest"]}, headers=BEARER)
     assert [one["key"] for one in wrong.json()["problems"]] == ["crawl.steps"]
