@@ -24,7 +24,7 @@ from socialcrawl.campaign.sections.access import MATCH, MOST_PAGES, READING_KEYS
 from socialcrawl.campaign.sections.operation import ComplianceSection, NotifySection, ScheduleSection
 from socialcrawl.campaign.sections.topic import AccountsSection, BudgetSection, CrawlSection, SeedsSection, TopicSection
 from socialcrawl.campaign.sections.values import Section
-from socialcrawl.campaign.settings_errors import INIT, explain_settings_error
+from socialcrawl.campaign.settings_errors import INIT, explain_settings_error, list_unshown
 from socialcrawl.crawls.capture.section import CaptureSection
 from socialcrawl.crawls.collect.estimators.registry import HYBRID
 from socialcrawl.crawls.facts import BUILT_IN, DEFAULT, KindFacts, find_kind_facts, list_foreign_keys
@@ -351,7 +351,12 @@ def check_settings(given: dict[str, Any], origin: str, text: str = "") -> Settin
     if found := dict(pasted_secrets.find_secrets(given, platform)):
         lines = [f"{origin}: {line}." for line in pasted_secrets.advise(found, platform)]
         keys = pasted_secrets.name_keys(found)
-        raise SettingsError("\n".join(lines), [(key, pasted_secrets.NOT_HERE) for key in keys], keys)
+        problems = [(key, pasted_secrets.NOT_HERE) for key in keys]
+        try:
+            _validate(given, origin)
+        except SettingsError as error:
+            keys = [*keys, *error.secrets]
+        raise SettingsError("\n".join(lines), problems, keys)
     return _validate(given, origin, text)
 
 
@@ -360,4 +365,5 @@ def _validate(given: dict[str, Any], origin: str, text: str = "") -> Settings:
         return Settings.model_validate(given)
     except ValidationError as error:
         lines = {line: (key, advice) for key, line, advice in explain_settings_error(error, Settings, origin, text)}
-        raise SettingsError("\n".join(lines), lines.values()) from None  # a traceback of pydantic says less
+        unshown = list_unshown(error)
+        raise SettingsError("\n".join(lines), lines.values(), unshown) from None  # a traceback of pydantic says less

@@ -67,6 +67,7 @@ ENOUGH = {
 """What campaigns need to be possible at all."""
 TEXTS, PLACE, WAS, DIGEST, WHAT = "-texts", "-place", "-was", "-digest", "-do"
 """Fields of the form that are no settings."""
+UNSHOWN = "It is set in the file, and not shown, as it may hold a secret. It stays as long as this field is empty."
 PART = "x-part"  # the header of a script that wants the answer only, without the page
 edit_pages = APIRouter(include_in_schema=False)
 Choice = Annotated[str, Query(max_length=100)]
@@ -86,6 +87,7 @@ class EditForm:
         begun: whether the campaign has begun.
         locked: what cannot be changed.
         wrong: what is wrong, by key; "" for what concerns no key, a sentence a line.
+        unshown: the keys whose values are in the file, and nobody is shown.
     """
 
     described: Described
@@ -102,6 +104,7 @@ class EditForm:
     texts: str = ""
     place: str = ""
     notes: dict[str, str] = field(default_factory=dict)
+    unshown: Sequence[str] = ()
 
     def add_problems(self, error: SettingsError, file: str = "") -> None:
         """Say beside the fields what is wrong, and forget what may be a secret."""
@@ -116,7 +119,7 @@ class EditForm:
         changes, wrong = read_changes(self.described, self.shown, self.typed, self.locked)
         self.wrong |= {key: put_in_words(why, self.shown) for key, why in wrong.items()}
         for key in wrong:
-            if key.endswith("_env"):
+            if "was not kept" in wrong[key]:
                 self.typed[key] = ""
         return changes
 
@@ -250,12 +253,15 @@ def _explain_lack(kind: str, platform: str) -> str:
 
 def _open_file(project: Project, status: CampaignStatus, file: CampaignFile) -> EditForm:
     described = describe_values(file.values)
-    shown = show_file(file, described)
+    unshown = find_secrets(file)
+    shown = show_values(described, file.values, unshown)
     defaults = {key: str(one["default"]) for key, one in list_keys(described) if key in CHOSEN}
     kind, platform = (shown[key] or defaults[key] for key in CHOSEN)
     begun = has_begun(project, status)
     locked = list_fixed(file) if begun else ()
-    return EditForm(described, (kind, platform), shown, dict(shown), status, file.digest, begun, locked)
+    return EditForm(
+        described, (kind, platform), shown, dict(shown), status, file.digest, begun, locked, unshown=unshown
+    )
 
 
 def _take_typed(form: EditForm, given: Mapping[str, str]) -> None:
@@ -419,8 +425,9 @@ def _show(
     """Return the page of a form; 422 where something is wrong, 409 where somebody else has changed the file."""
     _, template = _read_template(*form.chosen)
     set_there = {f"{name}.{key}" for name, keys in template.items() if isinstance(keys, Mapping) for key in keys}
+    notes = dict.fromkeys(form.unshown, UNSHOWN) | form.notes
     sections: Sequence[FormSection] = make_fields(
-        form.described, form.typed, template=set_there, wrong=form.wrong, notes=form.notes, locked=form.locked
+        form.described, form.typed, template=set_there, wrong=form.wrong, notes=notes, locked=form.locked
     )
     labels = {one.key: one.label for section in sections for one in section.fields}
     stored = [one for one in project.list_campaigns() if one.requests or one.steps]

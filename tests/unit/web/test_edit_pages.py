@@ -238,6 +238,44 @@ def test_a_token_that_somebody_wrote_into_a_file_is_not_shown(client, file):
     assert SECRET not in client.get(f"/api/v1/campaigns/{key_of(client)}/file").text
 
 
+HIDDEN = "hunter2secret"
+HOLDERS = {
+    "database": f'database = "postgresql://me:{HIDDEN}@127.0.0.1:1/x"',
+    "notify.command": f'[notify]\ncommand = ["curl", "-H", "Authorization: Bearer {HIDDEN}"]',
+    "source.bearer_token": f'bearer_token = "{HIDDEN}"',
+    "hobby": f'[hobby]\nsecret = "{HIDDEN}"',
+}
+
+
+@pytest.mark.parametrize("key", HOLDERS)
+@pytest.mark.parametrize("besides", ["", SECRET], ids=["alone", "beside a token"])
+def test_passwords_of_a_file_are_sent_neither_by_its_form_nor_by_the_api_and_stay_when_it_is_saved(
+    client, file, key, besides
+):
+    text = FILE.replace('database = "sky.db"', HOLDERS[key]) if key == "database" else f"{FILE}{HOLDERS[key]}\n"
+    file.write_text(
+        text.replace('token_env = "X_BEARER_TOKEN"', f'token_env = "{besides}"') if besides else text, "utf-8"
+    )
+    found = client.get("/api/v1/campaigns").json()["campaigns"]
+    path = next(one["key"] for one in found if one["name"] in ("sky", "sky.toml"))
+    page, told = client.get(f"/campaigns/{path}/edit"), client.get(f"/api/v1/campaigns/{path}/file")
+    assert (page.status_code, told.status_code) == (200, 200)
+    assert HIDDEN not in page.text + told.text + client.get(f"/campaigns/{path}").text + client.get("/").text
+    assert key in told.json()["unshown"]
+    saved = send(client, f"/campaigns/{path}/edit", read_fields(page).values | {"crawl.steps": "31"})
+    assert HIDDEN not in saved.text
+    assert HIDDEN in file.read_text("utf-8")
+
+
+def test_a_password_that_is_typed_as_a_database_is_refused_and_not_shown_again(client, file, place):
+    typed = {"database": f"postgresql://me:{HIDDEN}@127.0.0.1/x"}
+    for what in ("save", "quote"):
+        done = send(client, "/new", open_new(client, **typed), what)
+        assert HIDDEN not in done.text
+        assert "write the name of a file" in read_fields(done).text.lower()
+    assert not (place / "moon.toml").exists()
+
+
 def test_the_page_says_whether_the_variable_is_set_and_not_what_it_holds(client, file, monkeypatch):
     path = f"/campaigns/{key_of(client)}/edit"
     monkeypatch.delenv("X_BEARER_TOKEN", raising=False)
