@@ -69,8 +69,9 @@ class CampaignStatus:
         windows: requests in each of the latest windows of the rate limit, at most 24, of the endpoint that it requests
             most, with all its tokens; the last one ended with its latest request or later.
         window_begins: when each of them began.
-        window_limit: requests that a window allows with one token; None: not known.
-        window_length: seconds of a window; None likewise.
+        window_limit: requests that a window allows with one token, by the server's answers or else the price table;
+            None: not known.
+        window_length: seconds of a window, likewise.
 
     Example:
         >>> status = sc.open_project("example.toml").list_campaigns()[0]
