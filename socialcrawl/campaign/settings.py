@@ -1,6 +1,8 @@
 """Settings of a campaign: typed, read from TOML, refused with a sentence that names the key and the remedy."""
 
 import tomllib
+from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -314,6 +316,34 @@ def place_settings(settings: Settings, path: Path) -> Settings:
         }
         settings = settings.with_section(section.model_copy(update=files))
     return settings.model_copy(update=placed)
+
+
+def select_campaign_files(files: Iterable[Path]) -> list[Path]:
+    """Return those of the TOML files of a folder that may be campaign files, by name.
+
+    Left out are hidden ones, and those that have no key of a campaign, such as pyproject.toml. One that is no valid TOML
+    may be a campaign file.
+    """
+    return [file for file in sorted(files) if not file.name.startswith(".") and _may_be_campaign(file)]
+
+
+def _may_be_campaign(file: Path) -> bool:
+    try:
+        stat = file.stat()
+    except OSError:
+        return True
+    return _has_campaign_key(file, (stat.st_mtime_ns, stat.st_size, stat.st_ino))
+
+
+@lru_cache(maxsize=10_000)
+def _has_campaign_key(file: Path, mark: tuple[int, ...]) -> bool:
+    """Return whether a file has a key of a campaign; `mark` tells two states of it apart."""
+    del mark
+    try:
+        _, given = decode_campaign(read_campaign_bytes(file), file)
+    except SettingsError:
+        return True
+    return not Settings.model_fields.keys().isdisjoint(given)
 
 
 def load_stored(given: dict[str, Any], origin: str) -> Settings:
