@@ -50,6 +50,7 @@ from socialcrawl.storage.queries.summary import find_campaign
 from socialcrawl.storage.queries.top_network import TopNetwork, read_top_network
 from socialcrawl.storage.queries.topic_counts import TopicText, read_texts
 from socialcrawl.system.files import replace_file
+from socialcrawl.system.loopback import is_loopback
 from socialcrawl.text.wording import pluralize
 
 NODES = 150  # accounts of the network
@@ -442,7 +443,8 @@ def _name(page: PageSource, name: str, known_id: str | None) -> ET.Element:
         return shown
     plain = name.removeprefix("@")
     made = make_element("span", make_element("a", shown, href=page.link(plain, known_id)), class_="account")
-    if outside := facts.find_account_page(None if plain == known_id else plain, known_id):
+    outside = facts.find_account_page(None if plain == known_id else plain, known_id)
+    if outside and not is_loopback(page.report.found.base_url):  # who is invented is nobody's page
         said = f"{plain} on {facts.title}"
         made.append(
             make_element("a", "\u2197", href=outside, rel="noreferrer noopener", class_="outside", aria_label=said)

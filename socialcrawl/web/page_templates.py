@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context, select_autoescape
+from jinja2.runtime import Context
 from markupsafe import Markup
 
 from socialcrawl import CampaignStatus, __version__
@@ -45,7 +46,7 @@ def make_templates() -> Environment:
         "instant": format_instant,
         "plain": escape_controls,
         "path": lambda text: quote(text, safe=""),
-        "link": make_web_link,
+        "link": _make_page_link,
         "badge": lambda state: CALM.get(state, "calm"),
         "act": lambda act: ACTS.get(act, act),
         "shown": format_value,
@@ -96,6 +97,13 @@ def make_web_link(address: Any) -> str | None:
     except ValueError:
         return None
     return address if parts.scheme in ("http", "https") and parts.netloc else None
+
+
+@pass_context
+def _make_page_link(context: Context, address: Any) -> str | None:
+    """Return the link of a template to a page of a platform; None where people are invented."""
+    status = context.get("status")
+    return None if isinstance(status, CampaignStatus) and status.test_server else make_web_link(address)
 
 
 def list_buttons(status: CampaignStatus) -> list[tuple[str, str]]:

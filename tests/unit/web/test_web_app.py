@@ -34,7 +34,15 @@ HOSTILE = "<script>alert(1)</script> \"'><img src=x onerror=alert(2)>"
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("web")
     run_example(made)
+    set_server(made, "https://api.x.com")
     return made
+
+
+def set_server(folder, url):
+    """Have the stored campaign be one of another server."""
+    with closing(sqlite3.connect(folder / "example.db")) as plain, plain:
+        for table in ("campaign", "version"):
+            plain.execute(f"update {table} set settings = json_set(settings, '$.source.base_url', ?)", (url,))
 
 
 @pytest.fixture(scope="module")
@@ -332,6 +340,19 @@ def test_the_api_answers_as_it_describes_itself(own):
             ):
                 answer = client.request(method, path.format(key=name), params={"account": account}, headers=headers)
                 check_answer(spec, operation, answer)
+
+
+def test_accounts_and_posts_of_a_test_server_have_no_link_to_real_ones_of_the_same_name(own):
+    set_server(own, "http://127.0.0.1:8000")
+    with serving(own) as client:
+        key = client.get("/api/v1/campaigns").json()["campaigns"][0]["key"]
+        name = client.get(f"/api/v1/campaigns/{key}/accounts").json()["accounts"][0]["account"]
+        paths = ("", "/accounts", "/posts", "/network", "/next", "/label", f"/account?name={name}")
+        for path in paths:
+            page = client.get(f"/campaigns/{key}{path}")
+            assert page.status_code == 200
+            assert not [link for link in PageShape(page.text).links if link and "x.com" in link], path
+        assert "data-invented" in client.get(f"/campaigns/{key}/network").text
 
 
 def check_harmless(page):
