@@ -108,6 +108,8 @@ def _make_page_link(context: Context, address: Any) -> str | None:
 
 def list_buttons(status: CampaignStatus) -> list[tuple[str, str]]:
     """Return what can be done with a campaign as it stands: what each button does, and its word."""
+    if status.watched and status.state == "waiting" and status.why.lower().endswith("it is tried again"):
+        return [("start", "Try now"), ("stop", "Stop")]
     if status.watched and status.state not in ("paused", "stopped", "done"):
         return [("pause", "Pause"), ("stop", "Stop")]
     if status.watched and status.state == "paused":

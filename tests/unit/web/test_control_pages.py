@@ -8,6 +8,7 @@ import time
 
 import pytest
 from api_campaigns import run_example
+from campaign_forms import read_fields
 from stores import opened
 from web_pages import TOKEN, PageShape, log_in, serving
 
@@ -360,3 +361,45 @@ def test_a_budget_of_a_paused_campaign_is_said_to_wait_and_the_page_offers_to_re
     assert "the campaign is paused until you resume it" in page
     assert f'action="/campaigns/{key}/resume"' in page
     assert ">Resume it</button>" in page
+
+
+OLD = """name = "old"
+kind = "refresh"
+database = "old.db"
+[budget]
+max_money = 5
+[source]
+token_env = "SOCIALCRAWL_UNSET_TOKEN"
+"""
+
+
+def test_a_refresh_without_a_dataset_is_not_started_and_form_and_estimate_name_the_command(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOCIALCRAWL_UNSET_TOKEN", "a-token")
+    (tmp_path / "old.toml").write_text(OLD, "utf-8")
+    command = f"socialcrawl import FILES --as dataset --db {(tmp_path / 'old.toml')}"
+    with serving(tmp_path) as client:
+        csrf, key = log_in(client), client.get("/api/v1/campaigns").json()["campaigns"][0]["key"]
+        page = client.get(f"/campaigns/{key}/edit")
+        form = read_fields(page).values | {"-do": "quote"}
+        quoted = client.post(f"/campaigns/{key}/edit", data=form, headers={"x-part": "1"})
+        refused = client.post(f"/campaigns/{key}/start", data={"csrf": csrf})
+        assert refused.status_code == 409
+        for said in (page.text, quoted.text, refused.text):
+            assert command in html.unescape(said)
+        assert state(client, key) == "idle"
+
+
+def test_a_campaign_that_waits_to_be_tried_again_is_said_to_wait_and_can_be_tried_now_and_stopped(client, key, folder):
+    now = time.time() + 3600  # so that the daemon is alive however slow this machine is
+    with opened(folder / "example.db") as connection:
+        daemons.enroll_daemon(connection, "d", "elsewhere", 4711, now)
+        beat = CampaignHeartbeat(
+            "example", "stopped", "the dataset is gone; it is tried again", now + 900, now, held=False, since=now
+        )
+        daemons.write_heartbeat(connection, "d", [beat], now)
+    log_in(client)
+    wait_for(client, key, "waiting")
+    page = client.get(f"/campaigns/{key}").text
+    words = ("Start", "Pause", "Resume", "Try now", "Stop")
+    assert [word for word in words if f">{word}</button>" in page] == ["Try now", "Stop"]
+    assert "Failed: the dataset is gone" in page
