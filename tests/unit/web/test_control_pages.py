@@ -109,6 +109,32 @@ def test_nothing_is_started_stopped_or_changed_without_the_token_and_the_csrf_to
     assert (read(folder), state(client, key)) == (FILE, "idle")
 
 
+def test_a_form_of_a_session_that_has_ended_is_kept_while_somebody_logs_in_and_sent_again(client, key, folder):
+    log_in(client)
+    form = read_form(client.get(f"/campaigns/{key}/control").text) | {"max_money": "7", "max_requests": '"<9>'}
+    client.cookies.clear()
+    page = client.post(f"/campaigns/{key}/budget", data=form | {"source.token_env": HOSTILE})
+    assert (page.status_code, page.headers["www-authenticate"]) == (401, "Bearer")
+    assert "Your session has ended" in page.text
+    assert HOSTILE not in html.unescape(page.text), "it may be a secret"
+    kept = html.unescape(re.search(r'name="kept" value="([^"]*)"', page.text)[1])
+    wrong = client.post("/login", data={"token": "no", "kept": kept})
+    assert kept in html.unescape(wrong.text)
+    page = client.post("/login", data={"token": TOKEN, "kept": kept})
+    assert f'action="/campaigns/{key}/budget"' in page.text
+    again = {name: html.unescape(text) for name, text in re.findall(r'name="([^"]+)" value="([^"]*)"', page.text)}
+    assert again.pop("csrf") != form.pop("csrf")
+    assert again == {name: text for name, text in form.items() if text}
+    assert read(folder) == FILE
+    sent = dict(re.findall(r'name="(csrf|digest)" value="([^"]*)"', page.text)) | {
+        "has_max_money": "1",
+        "max_money": "7",
+    }
+    assert client.post(f"/campaigns/{key}/budget", data=sent).status_code == 303
+    elsewhere = client.post("/login", data={"token": TOKEN, "kept": '["//evil.example", {}]'})
+    assert (elsewhere.status_code, elsewhere.headers["location"]) == (303, "/")
+
+
 def test_the_forms_are_shown_to_whoever_may_use_them_with_what_the_file_says(client, key):
     assert 'method="post"' not in client.get(f"/campaigns/{key}").text
     log_in(client)
