@@ -65,7 +65,7 @@ ENOUGH = {
     "source.base_url": "https://social.example",
 }  # fmt: skip
 """What campaigns need to be possible at all."""
-TEXTS, PLACE, WAS, DIGEST, WHAT = "-texts", "-place", "-was", "-digest", "-do"
+TEXTS, PLACE, WAS, DIGEST, WHAT, UNKNOWN = "-texts", "-place", "-was", "-digest", "-do", "unknown"
 """Fields of the form that are no settings."""
 UNSHOWN = "It is set in the file, and not shown, as it may hold a secret. It stays as long as this field is empty."
 PART = "x-part"  # the header of a script that wants the answer only, without the page
@@ -88,6 +88,7 @@ class EditForm:
         locked: what cannot be changed.
         wrong: what is wrong, by key; "" for what concerns no key, a sentence a line.
         unshown: the keys whose values are in the file, and nobody is shown.
+        unknown: keys of the file that no campaign has, and no field shows.
     """
 
     described: Described
@@ -105,11 +106,14 @@ class EditForm:
     place: str = ""
     notes: dict[str, str] = field(default_factory=dict)
     unshown: Sequence[str] = ()
+    unknown: list[str] = field(default_factory=list)
 
     def add_problems(self, error: SettingsError, file: str = "") -> None:
         """Say beside the fields what is wrong, and forget what may be a secret."""
         for key, sentence in locate_problems(error, file, self.shown):
             at, said = key if key in self.shown else "", put_in_words(sentence, self.shown)
+            if key and not at and sentence.startswith("unknown key"):
+                self.unknown.append(key)
             self.wrong[at] = "\n".join(filter(None, (self.wrong.get(at, ""), said)))
         for key in error.secrets:
             self.typed[key] = ""
@@ -201,6 +205,8 @@ async def save_edit(request: Request, status: Status, live: Live) -> Response:
     if what not in ("quote", "preview") and given.get(DIGEST) != file.digest:
         _find_conflict(form)
     changes = form.read()
+    if what == UNKNOWN:
+        _remove_keys(changes, given.get(UNKNOWN, ""))
     if what in ("quote", "preview"):
         form.digest = given.get(DIGEST, "")  # saving compares
         return await _show_beside(request, live, form, what, lambda: _update(file, changes))
@@ -284,6 +290,16 @@ def _find_conflict(form: EditForm) -> None:
     form.conflict = describe_conflict(form.described, form.was, form.shown, typed)
     form.typed = {**form.shown, **typed}
     form.was = form.shown
+
+
+def _remove_keys(changes: dict[str, Any], keys: str) -> None:
+    """Add to changes that keys are removed, which a text names with blanks between them."""
+    for key in keys.split():
+        section, _, name = key.partition(".")
+        if not name:
+            changes[section] = None
+        elif isinstance(own := changes.setdefault(section, {}), dict):
+            own[name] = None
 
 
 def _create(project: Project, form: EditForm, values: Mapping[str, Any]) -> CampaignFile | None:
@@ -437,6 +453,6 @@ def _show(
     return render(
         request, "edit.html", code, form=form, sections=sections, labels=labels, shown=shown or Shown(), note=note,
         warnings=warnings, stored=stored, place=place, was=json.dumps({k: v for k, v in form.was.items() if v}),
-        folder=project.folder, most_texts=MOST_TEXTS,
+        folder=project.folder, most_texts=MOST_TEXTS, sent=request.method == "POST",
         button=None if form.status is None else find_next_button(form.status),
     )  # fmt: skip

@@ -56,7 +56,7 @@ def make_templates() -> Environment:
         "field": name_field,
     }
     made.filters |= filters
-    made.tests |= {"spent": is_spent, "untold": is_untold}
+    made.tests |= {"spent": is_spent, "untold": is_untold, "unreadable": is_unreadable}
     made.globals |= {
         "version": __version__,
         "spark": draw_spark,
@@ -119,7 +119,7 @@ def list_buttons(status: CampaignStatus) -> list[tuple[str, str]]:
     if is_spent(status):
         return []
     if status.file is not None:
-        return [("start", "Start")]
+        return [] if status.state == "broken" else [("start", "Start")]
     return [("resume", "Resume")] if status.state == "paused" else []
 
 
@@ -130,6 +130,11 @@ def is_spent(status: CampaignStatus) -> bool:
     done = status.state == "done" if status.planned_steps is None else status.steps >= status.planned_steps
     money = status.max_dollars is not None and f"max_money = ${status.max_dollars:,.2f} is reached" in status.why
     return done or money or status.remaining_requests == 0
+
+
+def is_unreadable(status: CampaignStatus) -> bool:
+    """Return whether the file of a campaign is no valid TOML, so that no form can change it."""
+    return status.state == "broken" and "is not valid TOML" in status.why
 
 
 def is_untold(status: CampaignStatus) -> bool:

@@ -267,6 +267,30 @@ def test_passwords_of_a_file_are_sent_neither_by_its_form_nor_by_the_api_and_sta
     assert HIDDEN in file.read_text("utf-8")
 
 
+def test_a_broken_campaign_cannot_be_started_and_its_unknown_keys_are_removed_by_a_button(client, file):
+    file.write_text(
+        FILE.replace("keywords", 'keyword = "x"\nkeywords').replace("[crawl]", "[crawl]\nspeed = 3"), "utf-8"
+    )
+    path = f"/campaigns/{key_of(client, 'sky')}"
+    assert ">Start</button>" not in client.get(path).text
+    page = client.get(f"{path}/edit")
+    assert "Wrong in the file:" in page.text
+    assert "Not saved" not in page.text
+    assert "Remove topic.keyword, crawl.speed from the file" in page.text
+    refused = send(client, f"{path}/edit", read_fields(page).values)
+    assert (refused.status_code, "Not saved: correct this first." in refused.text) == (422, True)
+    done = send(client, f"{path}/edit", read_fields(page).values | {"crawl.steps": "31"}, "unknown")
+    assert done.status_code == 303
+    assert file.read_text("utf-8") == FILE.replace("steps = 30", "steps = 31")
+
+
+def test_a_file_that_is_no_toml_is_to_be_corrected_in_an_editor(client, file):
+    file.write_text("[topic\n", "utf-8")
+    page = client.get(f"/campaigns/{key_of(client, 'sky')}").text
+    assert "Correct the file in an editor" in page
+    assert not [link for link in PageShape(page).links if link.endswith("/edit")]
+
+
 def test_a_password_that_is_typed_as_a_database_is_refused_and_not_shown_again(client, file, place):
     typed = {"database": f"postgresql://me:{HIDDEN}@127.0.0.1/x"}
     for what in ("save", "quote"):
