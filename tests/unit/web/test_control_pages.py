@@ -95,7 +95,7 @@ def test_nothing_is_started_stopped_or_changed_without_the_token_and_the_csrf_to
     forms = {"accounts": "cleo", "has_steps": "1", "steps": "99"}
     body = {"accounts": ["cleo"], "steps": 99}
     for what in BUTTONS:
-        assert client.get(f"/campaigns/{key}/{what}").status_code in (404, 405), what
+        assert client.get(f"/campaigns/{key}/{what}").status_code == 303, what
         assert client.get(f"/api/v1/campaigns/{key}/{what}").status_code in (200, 404, 405), "only a budget is read"
         assert client.post(f"/campaigns/{key}/{what}", data=forms).status_code == 401, what
         assert client.post(f"/api/v1/campaigns/{key}/{what}", json=body).status_code == 401, what
@@ -107,6 +107,30 @@ def test_nothing_is_started_stopped_or_changed_without_the_token_and_the_csrf_to
     for path in ("", "/control"):
         client.get(f"/campaigns/{key}{path}")
     assert (read(folder), state(client, key)) == (FILE, "idle")
+
+
+def test_the_address_of_a_form_that_was_refused_leads_back_to_the_page_that_has_it(client, key):
+    for what, place in (("start", ""), ("resume", ""), ("budget", "/control"), ("exclude", "/control")):
+        page = client.get(f"/campaigns/{key}/{what}")
+        assert (page.status_code, page.headers["location"]) == (303, f"/campaigns/{key}{place}")
+    assert client.get(f"/campaigns/{key}/nothing").status_code == 405
+    assert client.get("/api/v1/campaigns/x/start").status_code == 405
+
+
+def test_tabs_of_a_new_campaign_say_that_there_is_nothing_yet_and_how_to_start_it(tmp_path):
+    (tmp_path / "one.toml").write_text(FILE, "utf-8")
+    with serving(tmp_path) as client:
+        log_in(client)
+        key = client.get("/api/v1/campaigns").json()["campaigns"][0]["key"]
+        for path in ("network", "next", "export", "search"):
+            page = client.get(f"/campaigns/{key}/{path}")
+            if page.status_code == 200:
+                continue
+            assert "<h1>Nothing to show yet</h1>" in page.text, path
+            assert "Conflict" not in page.text
+            assert f'<a href="/campaigns/{key}">Start it</a>' in page.text
+            assert f'href="/campaigns/{key}/edit">Edit</a>' in page.text, "the tabs stay"
+        assert client.get(f"/campaigns/{key}/network").status_code == 409
 
 
 def test_a_form_of_a_session_that_has_ended_is_kept_while_somebody_logs_in_and_sent_again(client, key, folder):
