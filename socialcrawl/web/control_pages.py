@@ -27,6 +27,7 @@ from socialcrawl.web.page_templates import is_spent
 
 control_pages = APIRouter(include_in_schema=False)
 Form = Annotated[dict[str, str], Depends(read_change)]
+RESTART = " Then stop these pages, and start them again in the terminal in which the variable is set: export NAME=..."
 SAVED = {"budget": False, "seeds": True, "exclude": True, "none": False}
 """What a change was about, and whether it begins a new epoch."""
 
@@ -156,7 +157,7 @@ def _start(
         cost = error.excess
         text = f"{cost}. Nothing was sent."
     except SocialcrawlError as error:
-        text = str(error)
+        text = f"{error}{RESTART}" if str(error).startswith("No token") else str(error)
     else:
         return go_back(status, form)
     return render(request, "control_answer.html", 409, status=status, title="Not started", text=text, cost=cost)

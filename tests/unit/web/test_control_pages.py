@@ -287,6 +287,7 @@ def test_without_its_token_a_campaign_is_not_started_and_the_variable_is_named(c
     page = client.post(f"/campaigns/{key}/start", data={"csrf": csrf})
     assert page.status_code == 409
     assert "SOCIALCRAWL_UNSET_TOKEN" in page.text
+    assert "stop these pages, and start them again" in page.text
     told = client.post(f"/api/v1/campaigns/{key}/start", headers=BEARER)
     assert (told.status_code, "SOCIALCRAWL_UNSET_TOKEN" in told.json()["detail"]) == (409, True)
     assert state(client, key) == "idle"
