@@ -106,6 +106,13 @@ def test_a_campaign_shows_the_report_its_ledger_and_places_for_charts(client, ke
     assert sum(posts for _, posts in charts["days"]["bars"]) <= report["posts_on_topic"]
 
 
+def test_a_page_says_of_which_step_its_report_is(client, key):
+    steps = client.get(f"/api/v1/campaigns/{key}/report").json()["values"]["steps"]
+    assert f'data-report-steps="{steps}" hidden>Report as of step {steps}; now <span>{steps}</span>' in (
+        client.get(f"/campaigns/{key}").text
+    )
+
+
 def test_a_report_that_takes_long_holds_up_no_page_and_is_shown_when_it_was_read(folder):
     with serving(folder, patience=0.0) as client:
         (key,) = [one["key"] for one in client.get("/api/v1/campaigns").json()["campaigns"]]
