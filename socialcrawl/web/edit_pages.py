@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -242,19 +243,42 @@ def _explain_lack(kind: str, platform: str) -> str:
     Raises:
         SettingsError: there is no such kind or platform.
     """
-    known, _ = _read_template(kind, platform)
-    keys = dict(list_keys(known))
-    values: dict[str, Any] = {"kind": kind}
-    for key, value in {**ENOUGH, "source.platform": platform}.items():
-        section, _, name = key.partition(".")
-        if key in keys:
-            values.setdefault(section, {})[name] = value
+    keys = dict(list_keys(_read_template(kind, platform)[0]))
     try:
-        CampaignFile.draft(Path("campaign.toml"), values).check()
+        _check_enough(kind, platform)
     except SettingsError as error:
         problems = locate_problems(error, "campaign.toml", keys)
         return next((put_in_words(text, keys) for key, text in problems if key not in keys), "")
     return ""
+
+
+@cache
+def _find_needed(kind: str, platform: str) -> frozenset[str]:
+    """Return the keys without which no campaign of a kind and platform can be."""
+    found = set[str]()
+    with suppress(SettingsError):
+        _check_enough(kind, platform)
+        for key in ENOUGH:
+            try:
+                _check_enough(kind, platform, without=key)
+            except SettingsError:
+                found.add(key)
+    return frozenset(found)
+
+
+def _check_enough(kind: str, platform: str, without: str = "") -> None:
+    """Check a campaign that has what is needed, but for a key.
+
+    Raises:
+        SettingsError: it cannot be.
+    """
+    keys = dict(list_keys(_read_template(kind, platform)[0]))
+    values: dict[str, Any] = {"kind": kind}
+    for key, value in {**ENOUGH, "source.platform": platform}.items():
+        section, _, name = key.partition(".")
+        if key in keys:
+            values.setdefault(section, {})[name] = None if key == without else value
+    CampaignFile.draft(Path("campaign.toml"), values).check()
 
 
 def _open_file(project: Project, status: CampaignStatus, file: CampaignFile) -> EditForm:
@@ -445,6 +469,7 @@ def _show(
     sections: Sequence[FormSection] = make_fields(
         form.described, form.typed, template=set_there, wrong=form.wrong, notes=notes, locked=form.locked
     )
+    needed = _find_needed(*form.chosen)
     labels = {one.key: one.label for section in sections for one in section.fields}
     stored = [one for one in project.list_campaigns() if one.requests or one.steps]
     own = form.status.key if form.status is not None else ""
@@ -453,6 +478,6 @@ def _show(
     return render(
         request, "edit.html", code, form=form, sections=sections, labels=labels, shown=shown or Shown(), note=note,
         warnings=warnings, stored=stored, place=place, was=json.dumps({k: v for k, v in form.was.items() if v}),
-        folder=project.folder, most_texts=MOST_TEXTS, sent=request.method == "POST",
+        folder=project.folder, most_texts=MOST_TEXTS, sent=request.method == "POST", needed=needed,
         button=None if form.status is None else find_next_button(form.status),
     )  # fmt: skip

@@ -98,6 +98,17 @@ def test_the_choice_of_kind_and_platform_leads_to_the_form(client):
     assert client.get("/new", params={"kind": "juggle", "platform": "x"}).status_code == 409
 
 
+@pytest.mark.parametrize(
+    ("kind", "platform", "needed"),
+    [("collect", "x", {"name", "topic.keywords"}), ("refresh", "x", {"name"}),
+     ("capture", "bluesky", {"name", "topic.keywords", "capture.from"}),
+     ("collect", "web", {"name", "topic.keywords", "source.contact"})],
+)  # fmt: skip
+def test_fields_without_which_there_is_no_campaign_are_marked(client, kind, platform, needed):
+    page = client.get("/new", params={"kind": kind, "platform": platform}).text
+    assert set(re.findall(r"needed <code>([\w.]+)</code>", page)) == needed
+
+
 def test_without_a_folder_the_page_says_how_to_get_one(tmp_path):
     path = write_file(tmp_path)
     with serving(path) as client:
