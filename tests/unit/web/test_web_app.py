@@ -107,7 +107,7 @@ def test_a_campaign_shows_the_report_its_ledger_and_places_for_charts(client, ke
 
 
 def test_a_page_says_of_which_step_its_report_is(client, key):
-    steps = client.get(f"/api/v1/campaigns/{key}/report").json()["values"]["steps"]
+    steps = client.get(f"/api/v1/campaigns/{key}").json()["steps"]
     assert f'data-report-steps="{steps}" hidden>Report as of step {steps}; now <span>{steps}</span>' in (
         client.get(f"/campaigns/{key}").text
     )
