@@ -15,6 +15,7 @@ import pytest
 from alembic import command
 from api_campaigns import run_example
 from jsonschema import Draft202012Validator
+from kind_campaigns import make_track
 from stores import opened
 from web_pages import TOKEN, HeldClock, PageShape, log_in, serving
 
@@ -104,6 +105,18 @@ def test_a_campaign_shows_the_report_its_ledger_and_places_for_charts(client, ke
     report = client.get(f"/api/v1/campaigns/{key}/report").json()["values"]
     assert charts["curve"]["points"][-1] == [report["steps"], pytest.approx(report["relevance"])]
     assert sum(posts for _, posts in charts["days"]["bars"]) <= report["posts_on_topic"]
+
+
+def test_accounts_of_a_track_lead_to_what_is_known_of_them(tmp_path):
+    make_track(tmp_path / "a.db")
+    with serving(tmp_path) as client:
+        key = client.get("/api/v1/campaigns").json()["campaigns"][0]["key"]
+        page = client.get(f"/campaigns/{key}").text
+        table = page[page.index("accounts that most") :].partition("</table>")[0]
+        names = [html.unescape(one) for one in re.findall(r"<tr><td[^>]*>.*?<bdi>([^<]*)</bdi></a>", table)]
+        linked = [html.unescape(one) for one in re.findall(rf'href="(/campaigns/{key}/account[^"]*)"', table)]
+        assert len(names) == len(linked) > 3
+        assert [client.get(one).status_code for one in linked[:2]] == [200, 200]
 
 
 def test_a_page_says_of_which_step_its_report_is(client, key):
