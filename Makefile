@@ -24,7 +24,7 @@ help:
 	@echo "make lint types format    ruff; mypy --strict; ruff format"
 	@echo "make advisories    look up the locked packages among the advisories of pip's index"
 	@echo "make chaos   slower failure tests"
-	@echo "make bench   measure; ONLY=name for one; TINY=1 to see that they work"
+	@echo "make bench   measure; ONLY=name for one; TINY=1 to see that they work; SIZE=1000000 for ONLY=growth"
 	@echo "make coverage    measure how often intervals hold the truth; ONLY=name, RUNS=20"
 	@echo "make reproduce    make every figure and table of the papers; SIZE=tiny, quick or full; ONLY=kumar or kumar/fig1a"
 	@echo "make notebooks    run the notebooks and write their outputs anew; ONLY=name for one"
@@ -72,7 +72,7 @@ chaos: $(VENV)/.dev
 	SOCIALCRAWL_EXAMPLES=1 $(BIN)/pytest -n 2 --dist worksteal --timeout=1800
 
 bench: $(VENV)/.dev
-	BENCH_TINY=$(TINY) $(BIN)/python -m benchmarks $(ONLY)
+	BENCH_TINY=$(TINY) BENCH_SIZE=$(SIZE) $(BIN)/python -m benchmarks $(ONLY)
 
 coverage: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.coverage $(if $(RUNS),--runs $(RUNS)) $(ONLY)
@@ -104,6 +104,8 @@ lock:
 		--python-version 3.11 --extra build pyproject.toml -o requirements.lock
 	uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links --no-header \
 		--python-version 3.11 --extra analysis --extra build --extra cluster --extra dev --extra docs --extra explore --extra notify --extra postgres --extra ui --extra warc pyproject.toml -o requirements-dev.lock
+	uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links --no-header \
+		--python-version 3.11 --extra build --extra cluster --extra postgres --extra ui -c requirements-dev.lock pyproject.toml -o requirements-server.lock
 
 clean:
 	rm -rf $(VENV) dist site .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -14,7 +14,7 @@ from benchmarks.figure import is_tiny, keep
 NAMES = (
     *("demo", "page", "ingest", "limiter", "topical", "generate", "start", "simulate", "restart", "idle"),
     *("mock", "busy", "opic", "pagerank", "kumar", "liverank", "walks", "verify", "stream", "platforms", "search"),
-    *("network", "ui"),
+    *("network", "ui", "growth", "fleet", "reservations"),
 )
 
 

@@ -1,29 +1,33 @@
-"""Time and memory from a database with a million fetched users to the next choice, in a fresh process."""
+"""Time and memory from a database with a million fetched users to the next choice, in a fresh process; on both."""
 
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from benchmarks.bulk_rows import open_raw, write_rows
 from benchmarks.figure import Figure, sized
+from benchmarks.server import a_server, format_address
 from socialcrawl.engine.model import format_time
 from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.storage.campaigns import ensure_campaign
+from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import connect
 
-TITLE = "Restart on SQLite: 1,000,000 users, 10,000,000 links, 1,000,000 requests; whole process, cold database"
+TITLE = "Restart: 1,000,000 users, 10,000,000 links, 1,000,000 requests; whole process, SQLite's file cold"
 USERS, LINKS, NODES = sized(1_000_000, 1_000), sized(10_000_000, 10_000), sized(3_000_000, 3_000)
 SEEDS = 50
 TARGETS = {"nh-ne-sum": "under 15 s", "hybrid-sum": "under 15 s", "adaptive": "under 20 s"}
+SERVER = "under 25 s"  # from PostgreSQL
 PIECE, BEGIN = 20_000, 1_700_000_000.0
 REQUEST = (
     "id, n, part, endpoint, params, credential, items, most, sent_at, arrived_at, kind, status, posts, cost, cursor, "
@@ -31,7 +35,6 @@ REQUEST = (
 )
 SCRIPT = """
 import json, sys
-from pathlib import Path
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.crawls.seeds import Seeds
@@ -40,10 +43,11 @@ from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.engine.model import Credential
 from socialcrawl.campaign.policies import load_policy
+from socialcrawl.storage.database.address import parse_address
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.sql_store import SqlStore
 
-store = SqlStore(connect(Path(sys.argv[1])), 1, "x")
+store = SqlStore(connect(parse_address(sys.argv[1])), 1, "x")
 planner = WindowPlanner(load_policy("x"), [Credential("main")], Caps())
 planner.fold(store.ledger())
 crawl = Collect(Seeds(), make_estimator(sys.argv[2], seed=1), None)
@@ -56,57 +60,62 @@ print(json.dumps({"peak": measure_peak_memory(), **told}))
 
 def measure() -> list[Figure]:
     """Wall seconds of a process that opens the database, folds its history and chooses, and its peak memory."""
-    figures = []
+    figures: list[Figure] = []
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "restart.db"
         links = generate(path)
         for estimator, target in TARGETS.items():
             _cool(path)
-            begin = time.perf_counter()
-            command = [sys.executable, "-c", SCRIPT, str(path), estimator]
-            done = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-            seconds = time.perf_counter() - begin
-            assert (done["n"], done["requests"]) == (USERS, USERS), done
-            figures.append(Figure(f"{estimator}: ready, the next node chosen", f"{seconds:.1f} s", target))
-            figures.append(Figure(f"{estimator}: peak memory", f"{done['peak'] / 1024:.2f} GB", "under 1.5 GB"))
+            done = _restart(str(path), estimator, estimator, target, figures)
+        size = f"{path.stat().st_size / 1e6:.0f} MB"
+        with a_server() as server, server("restart") as place:
+            generate(place)
+            _restart(format_address(place), "adaptive", "PostgreSQL, adaptive", SERVER, figures)
         known = (
             f"{links / 1e6:.1f} M links, {done['known'] / 1e6:.1f} M accounts, {done['left'] / 1e6:.1f} M of them open"
         )
-        return [*figures, Figure("read", f"{known}; {path.stat().st_size / 1e6:.0f} MB")]
+        return [*figures, Figure("read", f"{known}; {size}")]
 
 
-def generate(path: Path, users: int = USERS, links: int = LINKS, nodes: int = NODES) -> int:
-    """Write a finished campaign to a new database at `path`; return its number of links.
+def _restart(where: str, estimator: str, name: str, target: str, figures: list[Figure]) -> dict[str, Any]:
+    """Restart once, add the figures, and return what the process said."""
+    begin = time.perf_counter()
+    command = [sys.executable, "-c", SCRIPT, where, estimator]
+    done: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    seconds = time.perf_counter() - begin
+    assert (done["n"], done["requests"]) == (USERS, USERS), done
+    figures.append(Figure(f"{name}: ready, the next node chosen", f"{seconds:.1f} s", target))
+    figures.append(Figure(f"{name}: peak memory", f"{done['peak'] / 1024:.2f} GB", "under 1.5 GB"))
+    return done
+
+
+def generate(where: DatabaseAddress, users: int = USERS, links: int = LINKS, nodes: int = NODES) -> int:
+    """Write a finished campaign to a new database; return its number of links.
 
     Accounts are asked in the order of their numbers, out-degrees are geometric, in-degrees heavy-tailed (the square of
     a uniform number), one in twenty is missing. Everybody but the seeds is known before being asked.
     """
-    connection = connect(path)
+    connection = connect(where)
     ensure_campaign(connection, {"name": "restart", "seed": 1, "source": {"platform": "x"}}, {}, 0.0)
-    connection.close()
-    connection.engine.dispose()
     rng, written = np.random.default_rng(1), 0
-    raw = sqlite3.connect(path)
-    raw.execute("pragma synchronous = off")
-    for first in range(0, users, PIECE):
-        n = np.arange(first, min(first + PIECE, users))
-        missing = (rng.random(len(n)) < 0.05) & (n >= SEEDS)
-        hits = np.where(missing, 0, rng.geometric(0.3, len(n)) - 1)
-        _insert(raw, "pick", "n, batch, node, act, score, features", _picks(n, rng))
-        _insert(raw, "outcome", "n, node, at, value, occurrences, posts, missing", _outcomes(n, hits, missing))
-        _insert(raw, "request", REQUEST, _requests(n))
-        rows = _links(n[~missing], rng, links / users / 0.95, nodes)
-        _insert(raw, "link", "n, position, node, alpha", rows)
-        written += len(rows)
-        raw.commit()
-    raw.close()
+    with open_raw(connection) as raw:
+        for first in range(0, users, PIECE):
+            n = np.arange(first, min(first + PIECE, users))
+            missing = (rng.random(len(n)) < 0.05) & (n >= SEEDS)
+            hits = np.where(missing, 0, rng.geometric(0.3, len(n)) - 1)
+            _insert(raw, "pick", "n, batch, node, act, score, features", _picks(n, rng))
+            _insert(raw, "outcome", "n, node, at, value, occurrences, posts, missing", _outcomes(n, hits, missing))
+            _insert(raw, "request", REQUEST, _requests(n))
+            rows = _links(n[~missing], rng, links / users / 0.95, nodes)
+            _insert(raw, "link", "n, position, node, alpha", rows)
+            written += len(rows)
+            raw.commit()
     return written
 
 
-def _insert(raw: sqlite3.Connection, table: str, columns: str, rows: Iterable[tuple[object, ...]]) -> None:
-    """Store rows of campaign 1 by the names of their columns, so that a new column of the schema does not matter."""
-    marks = ", ".join("?" * (columns.count(",") + 1))
-    raw.executemany(f"insert into {table} (campaign, {columns}) values (1, {marks})", rows)
+def _insert(raw: Any, table: str, columns: str, rows: Iterable[tuple[object, ...]]) -> None:
+    """Store rows of campaign 1."""
+    write_rows(raw, table, ("campaign", *columns.split(", ")), ((1, *row) for row in rows))
 
 
 def _worth(hits: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -4,8 +4,14 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 
 from socialcrawl.storage.database.address import DatabaseAddress, parse_address
+
+
+def format_address(where: DatabaseAddress) -> str:
+    """Return a database as commands take it."""
+    return str(where) if isinstance(where, Path) else where.url
 
 
 @contextmanager

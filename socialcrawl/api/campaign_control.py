@@ -209,7 +209,7 @@ def _await_daemon(place: CampaignPlace) -> bool:
 def _read(place: CampaignPlace) -> tuple[CampaignLease | None, Holder | None, bool]:
     """Return what a database knows of a campaign, who runs it, and whether a daemon looks after it."""
     with open_upgraded(place.where) as connection:
-        now = SystemClock().now()
+        now = daemons.read_clock(connection, SystemClock().now())
         one = _find_lease(daemons.read_leases(connection), place.name)
         holder = find_holder(connection, place.name)
         if one is not None and one.is_alive(now) and not is_gone(one.host, one.pid):

@@ -139,6 +139,7 @@ class Campaign:
         limits: where your access differs from the platform's limits.
         schedule: when a daemon works on it.
         compliance: how often a daemon checks for deletions, as in `compliance={"every": "1d"}`.
+        fleet: workers that send its requests, as in `fleet={"scheduler": "tcp://10.0.0.1:8786"}`.
         notify: notices of a daemon.
         added: the section of a kind that another package adds.
 
@@ -172,6 +173,7 @@ class Campaign:
         limits: Keys = None,
         schedule: Keys = None,
         compliance: Keys = None,
+        fleet: Keys = None,
         notify: Keys = None,
         **added: Any,
     ) -> None:

@@ -4,22 +4,26 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from types import FrameType
 
-from socialcrawl.campaign.build import OpenCampaign, build
+from socialcrawl.campaign.build import OpenCampaign, ProcessContext, build
 from socialcrawl.campaign.settings import Settings
+from socialcrawl.daemon.campaign_state import DONE, STOPPED
+from socialcrawl.daemon.next_run import remove_rerun_advice
+from socialcrawl.engine.clock import SteadyClock
 from socialcrawl.engine.loop import GRACE, run
 from socialcrawl.engine.model import Stop, StopKind, Wait
-from socialcrawl.errors import SocialcrawlError
+from socialcrawl.errors import SettingsError, SocialcrawlError, StoreError
+from socialcrawl.fleet.shared_fleets import SharedFleets
 from socialcrawl.render.campaign_report import CampaignReport, read_report
 from socialcrawl.render.live_screen import CampaignView
 from socialcrawl.storage import daemons
 from socialcrawl.storage.database.health import open_existing
 
 LOOK = 2.0  # seconds between two looks whether somebody stops it
-STOPPED = "stopped through the database, as from its page; everything is saved, run again to go on"
+OBEYED = "stopped through the database, as from its page; everything is saved, run again to go on"
 STOPPING = f"stopping: waiting up to {GRACE:.0f} s for what is in flight; once more to stop at once\n".encode()
 
 
@@ -43,6 +47,7 @@ def run_to_end(
     announce: Callable[[OpenCampaign], None] = lambda campaign: None,
     silent: bool = True,
     change: bool = False,
+    workers: int = 0,
 ) -> Ending:
     """Run a campaign until it is done or stopped, also by somebody else through its database: see `stop_campaigns`.
 
@@ -55,27 +60,52 @@ def run_to_end(
         announce: what is done with the open campaign before its first request.
         silent: whether nothing is printed when it is asked to stop.
         change: whether settings are taken up that differ from those that its history rests on.
+        workers: how many worker processes send its requests, where its file names no scheduler; 0: this process does.
 
     Raises:
         SettingsError, StoreError: see `campaign.build.build`.
         KeyboardInterrupt: it was interrupted twice; what was in flight counts as spent.
     """
-    campaign = build(settings, view, change=change)
-    announce(campaign)
-    try:
-        with _handle_signals(campaign, silent=silent), _obey_stops(campaign) as stopped:
-            view.begin(campaign)
-            try:
-                reason = run(campaign.parts, size=campaign.together)
-                campaign.keep(reason)
-            finally:
-                view.end()
-        if stopped.is_set() and isinstance(reason, Stop) and reason.kind == StopKind.INTERRUPTED:
-            reason = Stop(StopKind.INTERRUPTED, STOPPED)
-        report = read_report(campaign.store.connection, settings.name, billed=campaign.plan.billed)
-    finally:
-        campaign.close()
+    with _start_workers(settings, workers) as process:
+        campaign = build(settings, view, process, change=change)
+        announce(campaign)
+        try:
+            with _handle_signals(campaign, silent=silent), _obey_stops(campaign) as stopped:
+                view.begin(campaign)
+                try:
+                    reason = run(campaign.parts, size=campaign.together)
+                    campaign.keep(reason)
+                finally:
+                    view.end()
+            if stopped.is_set() and isinstance(reason, Stop) and reason.kind == StopKind.INTERRUPTED:
+                reason = Stop(StopKind.INTERRUPTED, OBEYED)
+            report = read_report(campaign.store.connection, settings.name, billed=campaign.plan.billed)
+            _store_ending(campaign, reason)
+        finally:
+            campaign.close()
     return Ending(reason, report)
+
+
+def _store_ending(campaign: OpenCampaign, reason: Wait | Stop) -> None:
+    """Store how a run ended, for `status` and the pages; a database that cannot be written does without it."""
+    state = DONE if isinstance(reason, Stop) and reason.kind == StopKind.DONE else STOPPED
+    why = remove_rerun_advice(reason.why)
+    with suppress(StoreError):
+        daemons.record_ending(campaign.store.connection, campaign.settings.name, state, why, campaign.clock.now())
+
+
+@contextmanager
+def _start_workers(settings: Settings, workers: int) -> Iterator[ProcessContext | None]:
+    """Yield what a campaign shares with worker processes of its own, which start when it is opened."""
+    if not workers:
+        yield None
+        return
+    if settings.fleet.scheduler:
+        raise SettingsError(
+            "--workers starts workers here, and scheduler under [fleet] names others: remove one of them."
+        )
+    with closing(SharedFleets(workers)) as fleets:
+        yield ProcessContext(SteadyClock(), fleets=fleets)
 
 
 @contextmanager

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from socialcrawl.campaign.settings import Settings
-from socialcrawl.crawls.facts import DEFAULT
+from socialcrawl.crawls.facts import DEFAULT, KindFacts, find_kind_facts
+from socialcrawl.crawls.node_limit import FREE
 from socialcrawl.daemon.campaign_state import BROKEN, DONE, DOWN, RUNNING, STALLED, STOPPED, WAITING
 from socialcrawl.daemon.campaign_status import IDLE, LOST, OUTDATED, UNKNOWN, KnownCampaign, explain_idle
 from socialcrawl.daemon.database_readings import DatabaseReading
@@ -76,7 +77,7 @@ class CampaignStatus:
     Example:
         >>> status = sc.open_project("example.toml").list_campaigns()[0]
         >>> status.name, status.kind, status.platform, status.state, status.why
-        ('sky', 'collect', 'x', 'done', 'all 4 steps that were planned are done')
+        ('sky', 'collect', 'x', 'done', 'the limit of 4 steps is reached')
         >>> status.steps, status.planned_steps, status.requests, status.posts_on_topic, status.curve[0]
         (4, 4, 7, 6, 0.0)
         >>> status.max_requests, status.max_dollars, status.ends, status.alerts
@@ -85,8 +86,8 @@ class CampaignStatus:
         ('example.db', 'example.toml', '0.06', 12)
         >>> status.windows, len(status.window_begins), status.window_limit, status.window_length
         ((6,), 1, 10000, 900.0)
-        >>> status.since, status.until, status.daemon, status.watched
-        (None, None, None, False)
+        >>> status.since > status.window_begins[0], status.until, status.daemon, status.watched
+        (True, None, None, False)
         >>> status.reserved_requests, status.reserved_dollars, status.remaining_requests, status.remaining_dollars
         (0, 0.0, None, None)
         >>> status.test_server
@@ -124,6 +125,20 @@ class CampaignStatus:
     remaining_requests: int | None = None
     remaining_dollars: float | None = None
     test_server: bool = False
+
+    @property
+    def facts(self) -> KindFacts:
+        """What campaigns of its kind do, such as `reads_accounts`; of a kind that is not installed, what most do.
+
+        Example:
+            >>> facts = sc.open_project("example.toml").find("sky").facts
+            >>> facts.purpose, facts.reads_accounts, facts.rates_accounts, facts.scores_relevance
+            ('accounts that post about the topic', True, True, True)
+        """
+        try:
+            return find_kind_facts(self.kind)
+        except SettingsError:
+            return KindFacts(self.kind, "")
 
 
 def make_status(row: KnownCampaign, found: DatabaseReading, settings: Settings | None, now: float) -> CampaignStatus:
@@ -238,11 +253,13 @@ def _list_budgets(
     status: CampaignStatus, budget: Mapping[str, Any], figures: ProgressFigures, now: float
 ) -> Iterator[str]:
     """Yield the budgets of which NEARLY everything is spent; at a test server no money is."""
-    posts, time = budget.get("max_posts"), budget.get("max_time")
+    posts, nodes, time = budget.get("max_posts"), budget.get("max_nodes"), budget.get("max_time")
+    asked = sum(count for act, count in figures.picks.items() if act not in FREE)
     known: list[tuple[float, float | None, str]] = [
         (status.requests, status.max_requests, pluralize(status.max_requests or 0, "request")),
         (status.dollars, None if status.test_server else status.max_dollars, f"${status.max_dollars or 0:,.2f}"),
         (figures.posts, posts, pluralize(posts or 0, "post")),
+        (asked, nodes, pluralize(nodes or 0, "account")),
     ]
     if time is not None and figures.began is not None:
         known.append((now - parse_time(figures.began), parse_seconds(time), f"{time} of time"))

@@ -7,12 +7,15 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
+from socialcrawl.campaign import guarded_wire
 from socialcrawl.campaign.captured_seeds import CaptureFollower, CaptureSource, find_capture
 from socialcrawl.campaign.credentials import CampaignAccess, open_access
-from socialcrawl.campaign.guarded_wire import GuardedWire
+from socialcrawl.campaign.other_ledgers import follow_other_processes
 from socialcrawl.campaign.plan import THREADS, Plan, make_plan
+from socialcrawl.campaign.prompt_wire import PromptWire
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.campaign.siblings import Siblings, unite
 from socialcrawl.campaign.snapshot_writer import SnapshotWatcher
@@ -24,11 +27,13 @@ from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.clock import InterruptibleClock, Steady
 from socialcrawl.engine.loop import Parts
 from socialcrawl.engine.model import Credential, Node, Stop, Wait
-from socialcrawl.engine.protocols import Crawl, Informed, Source, Watcher
+from socialcrawl.engine.protocols import Crawl, Informed, Planner, Source, Watcher
 from socialcrawl.errors import HeldError
-from socialcrawl.platforms.base import Keys, Wired
+from socialcrawl.fleet.fleet_executor import FleetExecutor, FleetPlanner, take_fleet
+from socialcrawl.fleet.shared_fleets import SharedFleets
+from socialcrawl.fleet.worker_wires import WireSpec
+from socialcrawl.platforms.base import Wired
 from socialcrawl.platforms.excluding import ExcludingSource
-from socialcrawl.platforms.facts import PLATFORMS
 from socialcrawl.platforms.focusing import FocusedSource
 from socialcrawl.platforms.look_ups import LookAhead
 from socialcrawl.platforms.searched_authors import SearchedAuthorsSource
@@ -50,14 +55,13 @@ from socialcrawl.storage.campaigns import (
     read_refresh_rate,
 )
 from socialcrawl.storage.counting_rule import CountingRule
-from socialcrawl.storage.database.connection import Opened, connect
+from socialcrawl.storage.database.connection import Opened, connect, identify_database
 from socialcrawl.storage.database.disk_space import DiskReserve, DiskSpaceGuard, Look, measure_disk
 from socialcrawl.storage.database.lease import Lease
 from socialcrawl.storage.erasure.tombstones import SkipForgottenSource
 from socialcrawl.storage.imports.captured_authors import CapturedAuthors
 from socialcrawl.storage.sql_store import SqlStore
 from socialcrawl.storage.versions import read_latest_settings
-from socialcrawl.system.state_folder import make_state_folder
 
 
 @dataclass(slots=True)
@@ -110,6 +114,7 @@ class ProcessContext:
         leases: the rights to use these.
         pool: makes the executor for this many requests in flight.
         disk: what looks at the disk of a database.
+        fleets: the workers that send for them.
     """
 
     time: Steady
@@ -117,6 +122,7 @@ class ProcessContext:
     leases: TokenLeases = field(default_factory=TokenLeases)
     pool: Callable[[int], Executor] = ThreadPoolExecutor
     disk: Look = measure_disk
+    fleets: SharedFleets = field(default_factory=SharedFleets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,22 +205,39 @@ def build(
         planner = _make_planner(plan, allowed, member)
         wire = make_wire(plan, allowed, clock.now)
         undo.callback(wire.close)
+        pool = undo.enter_context(_make_executor(plan, process, clock.now))
         store, lease, followed = _open_store(plan, allowed, clock.now(), change=change)
         undo.pop_all()
     settings = (plan := _name_estimator(plan, store)).settings
-    _introduce(member, plan, allowed, store)
+    follow_other_processes(store, _introduce(member, plan, allowed, store), member, planner, clock.now)
     store.note = allowed.make_recorder(member.ledger, planner.window_sets.find_longest_window() + LAG)
     along = read_query_history(store.connection, store.campaign, plan.queries)
     seeds = _make_seeds(plan, along, store.enlist(plan.usernames, clock.now()))
     source, ahead = _make_source(plan, along.texts, store, clock.now)
     crawl = ahead.crawl = plan.kind.make_crawl(settings, seeds, source.width, source.mark)
-    pool = (process.pool if process else ThreadPoolExecutor)(min(THREADS, settings.crawl.together or THREADS))
     watcher = _attend(watcher, plan.kind, crawl, store, clock.now)
     bounded = _bound_crawl(crawl, settings, process, followed, store)
     bounded = _follow_shadows(bounded, crawl, plan, store, now=clock.now, watcher=watcher)
-    parts = Parts(bounded, source, store, wire, planner, clock, pool, watcher)
+    sent = _send_promptly(wire, member, clock.now)
+    parts = Parts(bounded, source, store, sent, _await_workers(planner, pool, clock.now), clock, pool, watcher)
     pace = _make_pace(plan, store, seeds, allowed)
     return OpenCampaign(settings, plan, parts, crawl, planner, clock, store, lease, allowed, pace, wire, member)
+
+
+def _make_executor(plan: Plan, process: ProcessContext | None, now: Callable[[], float]) -> Executor:
+    """Return what sends the requests: threads, or the workers of a fleet."""
+    fleets = process.fleets if process else SharedFleets()
+    fleet = take_fleet(plan, fleets, now)
+    if fleet is not None:
+        release = partial(fleets.release, fleet)
+        return FleetExecutor(fleet, identify_campaign(plan.settings), WireSpec.of(plan), release)
+    pool = process.pool if process else ThreadPoolExecutor
+    return pool(min(THREADS, plan.settings.crawl.together or THREADS))
+
+
+def _await_workers(planner: WindowPlanner, pool: Executor, now: Callable[[], float]) -> Planner:
+    """Return the planner; where workers send, one that waits while there is none."""
+    return FleetPlanner(planner, pool, now) if isinstance(pool, FleetExecutor) else planner
 
 
 def _make_pace(plan: Plan, store: SqlStore, seeds: Seeds, allowed: CampaignAccess) -> Callable[[], int]:
@@ -280,12 +303,20 @@ def identify_campaign(settings: Settings) -> str:
     return f"{settings.name!r} ({where.resolve() if isinstance(where, Path) else where})"
 
 
-def _introduce(member: Membership, plan: Plan, allowed: CampaignAccess, store: SqlStore) -> None:
-    """Tell a campaign's part in shared windows how its ledger is called, and who else uses its tokens."""
-    siblings = Siblings(store, allowed, plan.policy, plan.settings.limits.cycle_day)
+def _send_promptly(wire: Wired, member: Membership, now: Callable[[], float]) -> Wired:
+    """Return the wire, which sends at once or not at all where other processes count its requests."""
+    return wire if member.others is None else PromptWire(wire, now)
+
+
+def _introduce(member: Membership, plan: Plan, allowed: CampaignAccess, store: SqlStore) -> Siblings:
+    """Tell a campaign's part in shared windows how its ledger is called, and who else uses its tokens: its siblings."""
+    shares = not isinstance(plan.settings.database, Path)
+    others = member.shared.get_others(identify_database(store.connection)) if shares else None
+    siblings = Siblings(store, allowed, plan.policy, plan.settings.limits.cycle_day, others)
     member.set_ledger(siblings.name_ledger(plan.settings.name))
     member.read_elsewhere = lambda since: unite(siblings.list_sent(since), allowed.read_journals(since))
     member.read_cycles = siblings.read_cycles
+    return siblings
 
 
 def _attend(watcher: Watcher, kind: CrawlKind, crawl: Crawling, store: SqlStore, now: Callable[[], float]) -> Watcher:
@@ -334,9 +365,7 @@ def _make_planner(plan: Plan, allowed: CampaignAccess, member: Membership) -> Wi
 
 def make_wire(plan: Plan, allowed: CampaignAccess, now: Callable[[], float]) -> Wired:
     """Return the wire of a campaign, with its tokens; `now` is the clock."""
-    wire = plan.platform.make_wire(plan.terms, Keys(allowed.secrets, make_state_folder), now)
-    name = plan.platform.facts.name
-    return GuardedWire(wire, name, now) if PLATFORMS.is_added(name) else wire
+    return guarded_wire.make_wire(plan.platform, plan.terms, allowed.secrets, now)
 
 
 def begin_or_change(connection: Opened, plan: Plan, now: float, *, change: bool) -> int:

@@ -7,8 +7,15 @@ from dataclasses import dataclass, field
 
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.campaign.token_journal import TokenJournal
-from socialcrawl.campaign.token_locks import SharedLease, TokenLeases, check_distinct, make_token_mark
+from socialcrawl.campaign.token_locks import (
+    SharedLease,
+    TokenLeases,
+    check_distinct,
+    is_token_free,
+    make_token_mark,
+)
 from socialcrawl.engine.model import Credential, Grant, Reply
+from socialcrawl.errors import SocialcrawlError
 from socialcrawl.platforms.base import Platform, Secret, Variables
 from socialcrawl.platforms.registry import platform_of
 from socialcrawl.ratelimit.shared_windows import SentRequest
@@ -94,6 +101,15 @@ def open_access(
     marks, bills = mark_tokens(platform, base, used)
     journals = {name: TokenJournal(make_state_folder() / f"{one}.sent") for name, one in marks.items()}
     return CampaignAccess(credentials, secrets, marks, bills, leases, journals)
+
+
+def has_tokens(settings: Settings, base: str) -> bool:
+    """Return whether the tokens of a campaign, for the server at `base`, are here and no other process uses them."""
+    try:
+        wanted = platform_of(settings).list_credentials(settings)
+        return all(is_token_free(base, read_token(env)) for _, env in wanted)
+    except SocialcrawlError:
+        return False
 
 
 def list_variables(settings: Settings) -> dict[str, bool]:

@@ -109,12 +109,14 @@ class DeletionCheck(ABC):
         request = make((OF_NOBODY, next(_parts)))
         check_endpoint(self.plan.policy, request.endpoint)
         answer = self.planner.take(request, self.now())
+        if isinstance(answer, Grant):
+            refused = self.store.reserve(answer)
+            if refused is None:
+                return answer
+            answer = refused
         if isinstance(answer, Wait):
             raise WindowWaitError(answer)
-        if isinstance(answer, Stop):
-            raise SourceError(f"The check for deletions cannot go on: {answer.why}.")
-        self.store.reserve(answer)
-        return answer
+        raise SourceError(f"The check for deletions cannot go on: {answer.why}.")
 
     def save(self, grant: Grant, reply: Reply) -> Wait | Stop | None:
         """Store what came back and learn from it; see `protocols.Planner.settle`."""

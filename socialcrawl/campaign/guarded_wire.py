@@ -1,11 +1,13 @@
-"""The wire of a platform that another package adds: what it raises becomes a reply, as the loop needs it."""
+"""The wire of a campaign. Where another package adds the platform, what it raises becomes a reply."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from socialcrawl.engine.model import Grant, Reply, ReplyKind
-from socialcrawl.platforms.base import Wired
+from socialcrawl.platforms.base import Keys, Platform, Secret, Terms, Wired
+from socialcrawl.platforms.facts import PLATFORMS
 from socialcrawl.system.plugins import describe_error
+from socialcrawl.system.state_folder import make_state_folder
 
 
 class GuardedWire:
@@ -38,3 +40,17 @@ class GuardedWire:
     def close(self) -> None:
         """Close the wire."""
         self.wire.close()
+
+
+def make_wire(platform: Platform, terms: Terms, secrets: Mapping[str, Secret], now: Callable[[], float]) -> Wired:
+    """Return the wire of a campaign.
+
+    Args:
+        platform: its platform.
+        terms: the campaign as its platform has to know it.
+        secrets: its tokens by the names of their credentials.
+        now: the clock, Unix seconds.
+    """
+    wire = platform.make_wire(terms, Keys(secrets, make_state_folder), now)
+    name = platform.facts.name
+    return GuardedWire(wire, name, now) if PLATFORMS.is_added(name) else wire

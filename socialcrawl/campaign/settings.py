@@ -23,7 +23,7 @@ from pydantic_core import InitErrorDetails
 
 from socialcrawl.campaign import pasted_secrets
 from socialcrawl.campaign.sections.access import MATCH, MOST_PAGES, READING_KEYS, LimitsSection, SourceSection
-from socialcrawl.campaign.sections.operation import ComplianceSection, NotifySection, ScheduleSection
+from socialcrawl.campaign.sections.operation import ComplianceSection, FleetSection, NotifySection, ScheduleSection
 from socialcrawl.campaign.sections.topic import AccountsSection, BudgetSection, CrawlSection, SeedsSection, TopicSection
 from socialcrawl.campaign.sections.values import Section
 from socialcrawl.campaign.settings_errors import INIT, explain_settings_error, list_unshown
@@ -117,6 +117,7 @@ class Settings(Section):
     limits: LimitsSection = LimitsSection()
     schedule: ScheduleSection = ScheduleSection()
     compliance: ComplianceSection = ComplianceSection()
+    fleet: FleetSection = FleetSection()
     notify: NotifySection = NotifySection()
     _extension: Section | None = PrivateAttr(None)  # of a kind that another package adds
 

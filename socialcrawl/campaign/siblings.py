@@ -14,17 +14,20 @@ import orjson
 from socialcrawl.campaign.credentials import CampaignAccess, mark_tokens, read_token
 from socialcrawl.campaign.policies import load_policy, load_policy_file
 from socialcrawl.campaign.settings import Settings, load_stored
+from socialcrawl.engine.model import Grant
 from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.base import Platform, Secret, Variables
 from socialcrawl.platforms.registry import platform_of
 from socialcrawl.ratelimit.billing_cycle import BillingCycle, CycleCount, find_cycle
+from socialcrawl.ratelimit.other_processes import OtherProcesses
 from socialcrawl.ratelimit.policy import Policy
 from socialcrawl.ratelimit.shared_windows import SentRequest
 from socialcrawl.storage.database.connection import identify_database
-from socialcrawl.storage.ledger.request_log import find_siblings
+from socialcrawl.storage.ledger.request_log import SiblingCampaign, find_siblings
 from socialcrawl.storage.sql_store import SqlStore
 
 DAY = 86_400.0
+SKEW = 600.0  # seconds by which the clocks of two machines may differ
 
 
 class Siblings:
@@ -35,10 +38,18 @@ class Siblings:
         access: its tokens.
         policy: its windows, and the cap of its billing cycle.
         cycle_day: the day of the month on which that begins.
+        others: what other processes have sent is counted by these from a row on; None: by nobody.
     """
 
-    def __init__(self, store: SqlStore, access: CampaignAccess, policy: Policy, cycle_day: int) -> None:
-        self.store, self.policy, self.cycle_day = store, policy, cycle_day
+    def __init__(
+        self,
+        store: SqlStore,
+        access: CampaignAccess,
+        policy: Policy,
+        cycle_day: int,
+        others: OtherProcesses | None = None,
+    ) -> None:
+        self.store, self.policy, self.cycle_day, self.others = store, policy, cycle_day, others
         self._names = {mark: name for name, mark in access.marks.items()}
         self._database = identify_database(store.connection)
 
@@ -53,17 +64,25 @@ class Siblings:
             StoreError: the database cannot be read.
         """
         found = {}
-        for one in find_siblings(self.store.connection, self.store.campaign, since):
+        early = since if self.others is None else since - SKEW
+        for one in self._find_siblings(early):
             its, _ = read_marks(one.settings)
             names = {name: self._names[mark] for name, mark in its.items() if mark in self._names}
-            rows = one.ledger.since(since) if names else ()
-            found[self.name_ledger(one.name)] = [
+            rows = one.ledger.since(early) if names else ()
+            clocks = one.ledger.read_clocks(early) if names and self.others is not None else {}
+            sent = [
                 SentRequest(
-                    names[grant.credential], grant.request.endpoint, grant.at, None if reply is None else reply.at
+                    names[grant.credential],
+                    grant.request.endpoint,
+                    grant.at,
+                    None if reply is None else reply.at,
+                    self._find_ahead(grant, clocks),
                 )
                 for grant, reply in rows
                 if grant.credential in names and (reply is None or reply.reached)
+                if reply is not None or not self._is_in_flight(one.name, grant)
             ]
+            found[self.name_ledger(one.name)] = [one for one in sent if one.left + one.ahead >= since]
         return found
 
     def read_cycles(self, now: float, known: Collection[str] = ()) -> dict[str, CycleCount]:
@@ -77,7 +96,7 @@ class Siblings:
             StoreError: the database cannot be read.
         """
         found, begin = {}, find_cycle(now, self.cycle_day)[0] - DAY  # what was sent before may have come since
-        for one in find_siblings(self.store.connection, self.store.campaign, begin):
+        for one in self._find_siblings(begin):
             name, (_, bills) = self.name_ledger(one.name), read_marks(one.settings)
             if bills and name not in known:
                 read = BillingCycle(self.policy.cap, self.cycle_day)
@@ -85,6 +104,21 @@ class Siblings:
                     read.settle(0, self.policy.count_posts(sums), sums.day)
                 found[name] = bills, read
         return found
+
+    def _find_siblings(self, since: float) -> list[SiblingCampaign]:
+        """Return the other campaigns, without what is counted as other processes reserve it."""
+        until = None if self.others is None else self.others.seen
+        return find_siblings(self.store.connection, self.store.campaign, since, until)
+
+    def _find_ahead(self, grant: Grant, clocks: Mapping[float, float]) -> float:
+        """Return by how many seconds our clock is ahead of that of a request's sender; 0 where nobody knows."""
+        clock = clocks.get(grant.at)
+        if self.others is None or clock is None:
+            return 0.0
+        return clock - grant.at - self.others.offset.low
+
+    def _is_in_flight(self, campaign: str, grant: Grant) -> bool:
+        return self.others is not None and self.others.is_pending(self.name_ledger(campaign), grant.at)
 
 
 def unite(*reports: Mapping[str, Sequence[SentRequest]]) -> dict[str, list[SentRequest]]:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.platforms.facts import list_platform_facts
-from socialcrawl.system.locks import Lock, lock_file
+from socialcrawl.system.locks import Lock, find_holder, lock_file
 from socialcrawl.system.state_folder import REMEDY, make_state_folder
 
 KEY_BYTES = 32
@@ -34,7 +34,7 @@ class TokenLease:
     """
 
     def __init__(self, base: str, token: str | tuple[str, ...], name: str) -> None:
-        folder, host = make_state_folder(), _find_host(base)
+        host = _find_host(base)
         what = (
             f"uses the token of the credential {name!r} on"
             if token
@@ -44,7 +44,7 @@ class TokenLease:
             f"Another process {what} {host}, and uses up the same rate limits: wait for it, stop it, or let one daemon "
             "run both campaigns."
         )
-        self._lock = Lock(folder / f"{_hash(_read_key(folder / 'key'), host, token)}.lock", busy, REMEDY)
+        self._lock = Lock(_find_lock(base, token), busy, REMEDY)
 
     def release(self) -> None:
         """Let go; the lock's file goes too."""
@@ -105,6 +105,15 @@ def make_token_mark(base: str, token: str | tuple[str, ...]) -> str:
     return _hash(_read_key(make_state_folder() / "key"), _find_host(base), token)[:16]
 
 
+def is_token_free(base: str, token: str | tuple[str, ...]) -> bool:
+    """Return whether no other process of this machine uses a token on a server.
+
+    Raises:
+        StoreError: the state folder cannot be used.
+    """
+    return find_holder(_find_lock(base, token)) in (None, os.getpid())
+
+
 def check_distinct(tokens: Mapping[str, str | tuple[str, ...]]) -> None:
     """Check that no token has two names: each name would be given its own rate limits.
 
@@ -132,6 +141,11 @@ def _find_host(base: str) -> str:
     parts = urlsplit(base)
     host = _list_aliases().get(parts.hostname or "", parts.hostname)
     return f"{host}:{parts.port or PORTS.get(parts.scheme, 0)}"
+
+
+def _find_lock(base: str, token: str | tuple[str, ...]) -> Path:
+    folder = make_state_folder()
+    return folder / f"{_hash(_read_key(folder / 'key'), _find_host(base), token)}.lock"
 
 
 def _hash(key: bytes, host: str, token: str | tuple[str, ...]) -> str:

@@ -16,7 +16,7 @@ from socialcrawl.cli.choices import offer, offer_estimators
 from socialcrawl.cli.command_group import SETTINGS, CommandGroup
 from socialcrawl.cli.commands.lab import lab_app
 from socialcrawl.cli.definitions import daemon, datasets, maintenance, mock, queries
-from socialcrawl.cli.options import AsJson
+from socialcrawl.cli.options import AsJson, Workers
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.system.files import restrict_new_files
 from socialcrawl.text.terminal import Formatter, close_errors, guard, is_quiet, set_quiet, write_error, write_line
@@ -207,6 +207,7 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what a run would do; send nothing, store nothing.")
     ] = False,
+    workers: Workers = 0,
     as_json: AsJson = False,
 ) -> None:
     """Run or resume a campaign.
@@ -232,7 +233,7 @@ def run(
         write_error("Not confirmed: nothing was sent, nothing was spent.")
         running.exit_process(running.INTERRUPTED)
     try:
-        ending = running.run_campaign(settings, console, quiet=as_json or is_quiet(), change=change)
+        ending = running.run_campaign(settings, console, quiet=as_json or is_quiet(), change=change, workers=workers)
     except KeyboardInterrupt:
         write_error(AT_ONCE)
         running.exit_process(running.INTERRUPTED)

@@ -42,6 +42,18 @@ Pause = Annotated[
     bool,
     typer.Option("--pause", help="Pause campaigns that a daemon runs in this database; resume them at the end."),
 ]
+Workers = Annotated[
+    int, typer.Option("--workers", min=0, max=256, help="Send requests by this many worker processes (needs Dask).")
+]
+WorkerProcesses = Annotated[
+    int,
+    typer.Option(
+        "--worker-processes",
+        min=0,
+        max=256,
+        help="Send requests by this many worker processes, for campaigns without a scheduler (needs Dask).",
+    ),
+]
 WithStdin = Annotated[bool, typer.Option("--with-stdin", hidden=True)]
 """Of commands that run as a child: they end when stdin does."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]

@@ -86,7 +86,7 @@ def _find_blocking(where: DatabaseAddress, names: Sequence[str] | None) -> list[
     if is_missing(where):
         return []
     with open_database(where, create=False) as connection:
-        now = SystemClock().now()
+        now = daemons.read_clock(connection, SystemClock().now())
         return [
             one
             for one in daemons.read_leases(connection)

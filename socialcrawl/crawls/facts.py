@@ -32,6 +32,9 @@ class KindFacts:
         follows_captures: whether it begins with the authors of a capture, where [seeds] capture names one.
         fixed: sections and dotted keys that cannot change after the campaign began, because outcomes depend on them.
         reads_further: whether timelines of accounts that were matched are read on, page after page.
+        reads_accounts: whether it reads accounts; a kind that does not stores posts only.
+        rates_accounts: whether accounts that it read are on topic or not.
+        scores_relevance: whether the score by which it chooses an account estimates the relevance of that.
     """
 
     name: str
@@ -48,6 +51,9 @@ class KindFacts:
     reading: str = ""
     follows_captures: bool = False
     reads_further: bool = False
+    reads_accounts: bool = True
+    rates_accounts: bool = True
+    scores_relevance: bool = False
 
 
 COLLECT = KindFacts(
@@ -60,6 +66,7 @@ COLLECT = KindFacts(
     ),
     follows_captures=True,
     reads_further=True,
+    scores_relevance=True,
 )  # fmt: skip
 TRACK = KindFacts(
     "track",
@@ -79,6 +86,7 @@ REFRESH = KindFacts(
     why_idle=", whose accounts `socialcrawl import` brings",
     fixed=("refresh.active", "refresh.protected", "refresh.redirects", "refresh.soft"),
     unused=("seeds.capture",),
+    rates_accounts=False,
 )
 SAMPLE = KindFacts(
     "sample",
@@ -109,6 +117,8 @@ CAPTURE = KindFacts(
         "capture.full_text",
     ),
     unused=("source.pages_per_user", "source.reuse_hours", "source.hosts", "budget.max_nodes"),
+    reads_accounts=False,
+    rates_accounts=False,
 )
 DEFAULT = COLLECT
 """The kind of campaign files that name none."""

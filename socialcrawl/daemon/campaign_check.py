@@ -1,6 +1,7 @@
 """What is wrong with a campaign that can be found without a request, as far as one mistake does not hide another."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 from socialcrawl.campaign.plan import Plan, make_plan
@@ -8,6 +9,7 @@ from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.registry import kind_of
 from socialcrawl.daemon.notice_addresses import require_apprise
 from socialcrawl.errors import PluginError, SettingsError
+from socialcrawl.fleet.fleet_executor import check_fleet
 
 Made = TypeVar("Made")
 
@@ -22,6 +24,8 @@ def check_campaign(settings: Settings) -> Plan:
     plan = _try_step(lambda: make_plan(settings), wrong)
     if plan is not None:
         _try_step(plan.guard, wrong)
+        if settings.fleet.scheduler:
+            _try_step(partial(check_fleet, plan), wrong)
     _try_step(lambda: kind_of(settings).check(settings), wrong)
     if settings.notify.apprise_env:
         _try_step(require_apprise, wrong)

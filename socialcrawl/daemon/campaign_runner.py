@@ -35,13 +35,14 @@ from socialcrawl.daemon.run_monitor import RunMonitor, measure_campaign
 from socialcrawl.engine.clock import InterruptibleClock
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Stop, StopKind, Wait
-from socialcrawl.errors import HeldError, SocialcrawlError, StoreError
+from socialcrawl.errors import HeldError, PluginError, SettingsError, SocialcrawlError, StoreError
 from socialcrawl.storage.daemons import CampaignLease
 from socialcrawl.storage.database.connection import read_inode
 from socialcrawl.storage.database.disk_space import AGAIN, MARGIN
 
 PATIENCE = 2.0  # seconds of a wait that a run sits out
 PAUSES = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)  # seconds until what is broken is tried again
+UNABLE = 300.0  # seconds for which other daemons run what could not be opened here for want of a file or token
 HELD = 5.0  # seconds until a campaign that another process runs is tried again
 Elsewhere = Callable[[Settings], str | None]
 """Who else runs a campaign, in words; None: nobody."""
@@ -75,6 +76,8 @@ class CampaignRunner:
         self._held = self._lost = self._full = False
         self._inode: tuple[int, int] | None = None  # of its database file, when it was opened
         self._fresh: Settings | None = None
+        self._given_to: str | None = None  # who is to run it now, in words, while this daemon gives it away
+        self._unable_until = 0.0
         self._faults = self._failures = 0
         self._began: float | None = None  # when the turn of its schedule began that its runs belong to
         self._lag, self._figures = 0.0, CampaignFigures()
@@ -101,6 +104,12 @@ class CampaignRunner:
     def blocking_state(self) -> str | None:
         """The state in which it may not run; None: it may."""
         return self._barred[0] if self._barred else None
+
+    @property
+    def is_able(self) -> bool:
+        """Whether it can be run here: its file, its settings and what they need are in order, as far as is known."""
+        fine = self._barred is None or (self._barred[0] in (PAUSED, STOPPED) and self._barred[1] not in (LEFT, GONE))
+        return fine and self.process.time.now() >= self._unable_until
 
     @property
     def is_held(self) -> bool:
@@ -223,6 +232,24 @@ class CampaignRunner:
                     NextRun(WAITING, "it is about to go on", now, same=True) if goes_on else self._plan_first()
                 )
 
+    def give_way(self, to: str) -> None:
+        """Let another daemon run it until `take_over`; requests in flight are waited for. `to` says who, in words."""
+        with self._guard:
+            if self._barred is None and self._state[0] != ELSEWHERE:
+                self._given_to = to
+                self._interrupt()
+
+    def take_over(self, held: CampaignLease | None) -> None:
+        """Run it again, from where another daemon has left it; its next turn is when its schedule says."""
+        with self._guard:
+            self._given_to = None
+            if self._state[0] != ELSEWHERE or self.running:
+                return
+            if held is None:
+                self._settle(self._plan_first())
+            else:
+                self.restore(held)
+
     def change(self, settings: Settings) -> None:
         """Go on with other settings."""
         with self._guard:
@@ -259,12 +286,16 @@ class CampaignRunner:
         if self._fresh is not None:
             self._put_down()
             self.settings, self._fresh, self._faults, self._failures = self._fresh, None, 0, 0
+            self._unable_until = 0.0
             self.schedule = self.settings.schedule.schedule
             self.upkeep = self.upkeep.take_over(self.settings)
             after = self._plan_first()
         if self._lost:
             self._lost = False
             after = self._plan_retry(StoreError(f"The database {self.settings.database} is gone: put it back."))
+        given_to, self._given_to = self._given_to, None
+        if given_to is not None and after.state != DONE:
+            after = NextRun(ELSEWHERE, given_to, None, close=True)
         if self._barred:
             self.upkeep.let_go()
             after = NextRun(*self._find_stop_state(after), None, close=True, same=self._barred[0] == PAUSED)
@@ -279,7 +310,7 @@ class CampaignRunner:
     def _plan_due(self, after: NextRun) -> None:
         """Take in what follows: the next run, or before that what the upkeep has to do."""
         self._next = after
-        dues = [] if self._barred else [self.upkeep.due]
+        dues = [] if self._barred or after.state == ELSEWHERE else [self.upkeep.due]
         self.due = min((due for due in (after.due, *dues) if due is not None and due < inf), default=None)
 
     def _find_stop_state(self, after: NextRun) -> tuple[str, str]:
@@ -377,6 +408,8 @@ class CampaignRunner:
         now = self.process.time.now()
         if isinstance(error, HeldError):
             return NextRun(ELSEWHERE, str(error), now + HELD, close=True)
+        if isinstance(error, SettingsError | PluginError):
+            self._unable_until = now + UNABLE
         pause = PAUSES[min(self._faults, len(PAUSES) - 1)]
         self._faults += 1
         why = remove_rerun_advice(str(error)) if error else "an error of socialcrawl itself, see the log"

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from socialcrawl.engine.model import format_time
 from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.storage import daemons
 from socialcrawl.storage.daemons import CampaignLease
 from socialcrawl.storage.database.disk_space import UNKNOWN, DatabaseSpace
 
 RUNNING, WAITING, RESTING, PAUSED, DONE = "running", "waiting", "resting", "paused", "done"
-STOPPED, BROKEN, ELSEWHERE, STALLED, DOWN = "stopped", "broken", "elsewhere", "stalled", "down"
+STOPPED, BROKEN, ELSEWHERE, STALLED, DOWN = "stopped", "broken", daemons.ELSEWHERE, "stalled", "down"
 STATES = {
     RUNNING: "it sends requests now",
     WAITING: "a window, a pause after a failure or its share of a token is waited for",

@@ -23,11 +23,12 @@ from socialcrawl.storage.database.health import EMPTY, OLDER, check_ours, is_mis
 from socialcrawl.storage.database.lease import find_holder
 from socialcrawl.storage.queries.progress_figures import ProgressFigures, read_progress_figures
 from socialcrawl.storage.stored_checks import ComplianceSummary, summarize_checks
-from socialcrawl.storage.versions import read_latest_settings
+from socialcrawl.storage.versions import compare_settings, read_latest_settings
 from socialcrawl.text.wording import format_span, parse_seconds, pluralize
 
 IDLE, LOST, OUTDATED = "idle", "lost", "outdated"  # states that no daemon writes
 UNKNOWN = "?"  # the name of a campaign in a database that cannot be read
+BOUNDS = ("budget", "topic", "seeds", "crawl.steps")  # what continues a campaign that has ended, and its kind's section
 Files = Mapping[Path, Settings]
 Open = Callable[[DatabaseAddress], AbstractContextManager[Opened]]
 
@@ -105,7 +106,8 @@ def read_status(where: DatabaseAddress, names: Mapping[str, Files], reading: Sta
                 [row for name, files in names.items() for row in _make_rows(where, _make_unbegun(name), files)], []
             )
         with reading.open(where) as connection:
-            found = {one.campaign: one for one in daemons.read_leases(connection)}
+            ahead = daemons.read_clock(connection, reading.now) - reading.now
+            found = {one.campaign: _shift_beat(one, ahead) for one in daemons.read_leases(connection)}
             rows = [
                 row
                 for name in ({**names, **found} if reading.all else names or found)
@@ -116,7 +118,8 @@ def read_status(where: DatabaseAddress, names: Mapping[str, Files], reading: Sta
                 checks = summarize_checks(connection)
                 figures = read_progress_figures(connection, find_window_rule) if reading.figures else None
             rows = [row._replace(checks=checks) for row in rows]
-            return DatabaseStatus(rows, daemons.find_live_daemons(connection, reading.now), figures)
+            living = daemons.find_live_daemons(connection, reading.now + ahead)
+            return DatabaseStatus(rows, [replace(one, beat=one.beat - ahead) for one in living], figures)
     except SocialcrawlError as error:
         state = OUTDATED if isinstance(error, OutdatedError) else BROKEN
         faulty = [CampaignLease(name, None, state=state, why=str(error)) for name in names or [UNKNOWN]]
@@ -125,19 +128,27 @@ def read_status(where: DatabaseAddress, names: Mapping[str, Files], reading: Sta
         )
 
 
+def _shift_beat(one: CampaignLease, ahead: float) -> CampaignLease:
+    """Return a lease whose beat is told by the reader's clock, of which the server's is `ahead` seconds ahead."""
+    return one if one.beat is None else replace(one, beat=one.beat - ahead)
+
+
 def explain_idle(
     held: CampaignLease, figures: ProgressFigures, settings: Mapping[str, Any], now: float
 ) -> CampaignLease:
-    """Return how a campaign stands that nobody runs, and that no daemon ever ran: whether that is its end.
+    """Return how a campaign stands that nobody runs: whether that is its end.
 
     Args:
-        held: how it stands as its database says; unchanged where it is not idle.
+        held: how it stands as its database says; unchanged where it neither is idle nor has ended. An end counts no
+            more once a later run has sent requests, which was killed, or the campaign file has changed.
         figures: how far it is.
         settings: those of its file, or the stored ones.
         now: Unix seconds.
     """
     budget, steps = settings.get("budget") or {}, (settings.get("crawl") or {}).get("steps")
     requests, longest = budget.get("max_requests"), budget.get("max_time")
+    if _is_out_of_date(held, figures, settings):
+        held = replace(held, state=IDLE, since=None)
     if held.state != IDLE:
         return held
     if steps is not None and figures.steps >= steps:
@@ -147,6 +158,16 @@ def explain_idle(
     if longest is not None and figures.began is not None and parse_time(figures.began) + parse_seconds(longest) <= now:
         return replace(held, state=STOPPED, why="the time of its budget is over")
     return replace(held, why="nobody runs it now")
+
+
+def _is_out_of_date(held: CampaignLease, figures: ProgressFigures, settings: Mapping[str, Any]) -> bool:
+    """Return whether a campaign has ended, and was continued or got other settings since."""
+    if held.state not in (DONE, STOPPED) or held.released is None or held.paused is not None:
+        return False
+    later = figures.last is not None and parse_time(figures.last) > held.released
+    changed = compare_settings(figures.settings, settings)
+    bounds = {*BOUNDS, settings.get("kind")}
+    return later or any(key in bounds or key.partition(".")[0] in bounds for key in changed)
 
 
 def _make_row(
@@ -180,10 +201,12 @@ def _find_state(connection: Opened, one: CampaignLease, now: float) -> CampaignL
     gone = is_gone(one.host, one.pid)
     if one.is_alive(now) and not gone:
         return one if one.until is None or one.until > now else replace(one, until=None)
-    if (holder := find_holder(connection, one.campaign)) is not None and holder.pid != one.pid:
+    if (holder := find_holder(connection, one.campaign)) is not None and (
+        holder.pid != one.pid or one.released is not None  # a program may run a campaign several times
+    ):
         why = f"process {holder.pid} on {holder.host} works on it"
         held = replace(one, state=RUNNING, why=why, beat=now, released=None, until=None, since=None)
-        return replace(held, daemon=None, host=holder.host, pid=holder.pid)
+        return held if holder.pid == one.pid else replace(held, daemon=None, host=holder.host, pid=holder.pid)
     one = replace(one, until=None)
     if one.paused is not None:
         return replace(one, state=STOPPED if one.stopped else PAUSED, why=describe_pause(one))

@@ -11,7 +11,7 @@ The main thread does nothing but begin jobs that are due, and wait. Whatever use
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -26,6 +26,7 @@ from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.daemon.campaign_folder import CampaignFolder, FolderChange
 from socialcrawl.daemon.campaign_runner import CampaignRunner
+from socialcrawl.daemon.campaign_sharing import CampaignSharing
 from socialcrawl.daemon.campaign_state import (
     BROKEN,
     DONE,
@@ -83,6 +84,7 @@ class Daemon:
         stall: seconds after which a campaign that should have moved counts as stalled.
         hands: makes what does the work with one database.
         until_done: whether to stop when nothing is left to do: see `_is_done`.
+        weight: its share of the campaigns of a server, relative to other daemons; 0: only what no other can run.
     """
 
     def __init__(
@@ -97,12 +99,14 @@ class Daemon:
         stall: float = STALL,
         hands: Callable[[], Executor] = make_thread,
         until_done: bool = False,
+        weight: float = 1.0,
     ) -> None:
         self.folder, self.process, self.who = CampaignFolder(folder), process, who
         self.hands, self.every = DatabaseThreads(hands), look
         self.began = self.heart = process.time.now()
         self.name = f"{who.host}:{who.pid}:{format_time(self.began)}"
         self.books = DaemonRecords(self.name, who.host, who.pid, self._complain)
+        self.sharing = CampaignSharing(self.name, weight, self.books)
         self.overview = Overview(process, self.books, StateChanges(changed), stall)
         self.runners, self.faults = self.overview.runners, self.overview.faults
         self.scheduler = Scheduler(process.time, executor, self._plan_again)
@@ -134,7 +138,8 @@ class Daemon:
 
     def make_status(self) -> DaemonStatus:
         """Return how the daemon is, and how its campaigns stand."""
-        return DaemonStatus(self.began, self.heart, self.overview.list_states())
+        shared = self.sharing.list_daemons(self.process.time.now())
+        return DaemonStatus(self.began, self.heart, self.overview.list_states(), shared)
 
     def check_all(self) -> None:
         """Look after everything once."""
@@ -158,7 +163,8 @@ class Daemon:
             return False
         for runner in self.runners.values():
             state = runner.describe_state()
-            ended = state.state == ELSEWHERE or (state.state in (DONE, STOPPED) and runner.due is None)
+            others = state.state == ELSEWHERE and not self.sharing.is_expected(runner.settings)
+            ended = others or (state.state in (DONE, STOPPED) and runner.due is None)
             if not ended or runner.running or runner in self.overview.opening:
                 return False
         return True
@@ -234,6 +240,8 @@ class Daemon:
                 if is_settled(one.state, one.why):
                     self.overview.news.restore(replace(runner.describe_state(), state=one.state, why=one.why))
                 self._obey(runner, one)
+            if heard is not None and not self.sharing.is_begun(where):
+                self._share(where, heard[1])
             runner.prepare()
         finally:
             self.overview.opening.end(runner)
@@ -284,8 +292,22 @@ class Daemon:
             self.stop()
         for runner in self.overview.find_campaigns(where):
             self._obey(runner, heard[1].get(runner.name))
+        if not self.stopping:
+            self._share(where, heard[1])
+        for runner in self.overview.find_campaigns(where):
             self.overview.notice(runner.file)
         self.overview.write(where)
+
+    def _share(self, where: DatabaseAddress, held: Mapping[str, CampaignLease]) -> None:
+        """Give away the campaigns of a server that other daemons are to run, and take over those that are left."""
+        changed = self.sharing.decide(where, held, self.overview.find_campaigns(where), self.process.time.now())
+        for one in changed.hung:
+            text = "a daemon hangs: its connections to the database were ended"
+            self._log.warning(text, campaign=one.campaign, daemon=one.daemon)
+        for runner in changed.given:
+            self.scheduler.cancel(str(runner.file))
+        for runner in changed.taken:
+            self._plan(runner.file)
 
     def _obey(self, runner: CampaignRunner, one: CampaignLease | None) -> None:
         """Pause a campaign, or let it go on, as its database says."""
@@ -306,6 +328,8 @@ class Daemon:
     def _find_other_daemon(self, settings: Settings) -> str | None:
         if trouble := self.books.get_trouble(settings.database):
             raise StoreError(trouble)  # at once: many campaigns of a server that hangs would keep all threads busy
+        if (why := self.sharing.find_reason(settings)) is not None:
+            return why
         other = self.books.find_other(settings.database, settings.name, self.process.time.now(), is_alive)
         return None if other is None else f"the daemon {other.daemon} runs it: it is taken over when that lets go"
 

@@ -6,7 +6,7 @@ full lets us read, and write now and then, so that one that could not be written
 """
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +17,7 @@ from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.storage import daemons
 from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.counting_rule import CountingRule
-from socialcrawl.storage.daemons import CampaignHeartbeat, CampaignLease, Pauser
+from socialcrawl.storage.daemons import CampaignHeartbeat, CampaignLease, LiveDaemon, Pauser
 from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import HURRY, Opened, close_connection, connect, read_inode
 from socialcrawl.storage.database.disk_space import UNKNOWN, DatabaseSpace, Look, measure_database
@@ -26,8 +26,6 @@ from socialcrawl.storage.versions import read_latest_settings
 T = TypeVar("T")
 DatabaseOrders = tuple[bool, Mapping[str, CampaignLease]]
 """What a database has to say: whether the daemon is to stop, and its campaigns by name."""
-
-
 SOUND = 60.0  # seconds for which a database has to be written without trouble until it is back
 MOMENT = 0.4  # seconds that a daemon which leaves waits for a look under way
 
@@ -42,6 +40,8 @@ class _OpenDatabase:
     writing: bool = False  # whether the trouble came of writing
     since: float | None = None  # when it could be written again, for the first time since
     held: Mapping[str, CampaignLease] = field(default_factory=dict)
+    living: Sequence[LiveDaemon] = ()
+    ahead: float = 0.0  # seconds by which the clock of a server is ahead of the daemon's, as of the last look
 
 
 class DaemonRecords:
@@ -76,16 +76,53 @@ class DaemonRecords:
         """Return what a database says; None while it cannot be reached."""
 
         def hear(connection: Opened) -> DatabaseOrders:
-            held = self._books[where].held = {one.campaign: one for one in daemons.read_leases(connection)}
-            return daemons.is_stop_requested(connection, self.name), held
+            book = self._books[where]
+            if not isinstance(where, Path):
+                book.ahead = daemons.read_clock(connection, now) - now
+                book.living = daemons.find_live_daemons(connection, now + book.ahead)
+            book.held = {one.campaign: one for one in daemons.read_leases(connection)}
+            return daemons.is_stop_requested(connection, self.name), book.held
 
         return self._do(where, now, hear)
 
     def write_states(self, where: DatabaseAddress, standings: Iterable[CampaignHeartbeat], now: float) -> None:
         """Write how the campaigns of a database stand."""
-        self._do(
-            where, now, lambda connection: daemons.write_heartbeat(connection, self.name, standings, now), writes=True
-        )
+
+        def write(connection: Opened) -> None:
+            daemons.write_heartbeat(connection, self.name, standings, self.read_clock(where, now))
+
+        self._do(where, now, write, writes=True)
+
+    def write_share(self, where: DatabaseAddress, weight: float, campaigns: Iterable[str], now: float) -> bool:
+        """Write which campaigns of a server the daemon can run, and its weight; return whether that was written."""
+
+        def write(connection: Opened) -> bool:
+            daemons.write_share(connection, self.name, weight, campaigns)
+            return True
+
+        return bool(self._do(where, now, write, writes=True))
+
+    def list_living(self, where: DatabaseAddress) -> Sequence[LiveDaemon]:
+        """Return the daemons of a server as of the last look, none of a file."""
+        book = self._books.get(where)
+        return book.living if book else ()
+
+    def list_held(self, where: DatabaseAddress) -> Mapping[str, CampaignLease]:
+        """Return how the campaigns of a database stand, by name, as of the last look."""
+        book = self._books.get(where)
+        return book.held if book else {}
+
+    def read_clock(self, where: DatabaseAddress, now: float) -> float:
+        """Return the time on the clock of a server; of a file, `now`."""
+        book = self._books.get(where)
+        return now + book.ahead if book else now
+
+    def end_silent_sessions(self, where: DatabaseAddress, one: CampaignLease, now: float) -> bool:
+        """End the connections to a server of a daemon that hangs and has a campaign; return whether it had any."""
+        host, pid = one.host, one.pid
+        if one.released is not None or host is None or pid is None or one.is_alive(self.read_clock(where, now)):
+            return False
+        return bool(self._do(where, now, lambda connection: daemons.end_silent_sessions(connection, host, pid)))
 
     def resume(self, where: DatabaseAddress, name: str, by: Pauser, now: float) -> None:
         """Resume a campaign that a command has paused and left so."""
@@ -121,7 +158,7 @@ class DaemonRecords:
         """
         book = self._books.get(where)
         one = book.held.get(campaign) if book else None
-        if one is None or one.daemon == self.name or not one.is_alive(now):
+        if one is None or one.daemon == self.name or not one.is_alive(self.read_clock(where, now)):
             return None
         gone = one.host == self.host and one.pid is not None and not alive(one.pid)
         return None if gone else one
@@ -132,8 +169,9 @@ class DaemonRecords:
         if book is None or book.connection is None or not book.lock.acquire(timeout=MOMENT):
             return
         with suppress(StoreError):
-            daemons.write_heartbeat(book.connection, self.name, heartbeats, now)
-            daemons.sign_off(book.connection, self.name, now)
+            at = now + book.ahead
+            daemons.write_heartbeat(book.connection, self.name, heartbeats, at)
+            daemons.sign_off(book.connection, self.name, at)
         close_connection(book.connection)
         book.connection = None
         book.lock.release()
@@ -143,14 +181,14 @@ class DaemonRecords:
         book = self._books.setdefault(where, _OpenDatabase())
         try:
             with book.lock:
-                answer = deed(self._open_connection(where, book, now))
+                answer = deed(self._open_connection(where, book, now, writes=writes))
         except StoreError as error:
             self._lose(where, book, error, writes=writes)
             return None
         self._note_success(where, book, now, writes=writes)
         return answer
 
-    def _open_connection(self, where: DatabaseAddress, book: _OpenDatabase, now: float) -> Opened:
+    def _open_connection(self, where: DatabaseAddress, book: _OpenDatabase, now: float, *, writes: bool) -> Opened:
         if book.connection is not None and read_inode(where) != book.inode:
             self._close(book)
         if book.connection is None:
@@ -158,8 +196,9 @@ class DaemonRecords:
                 raise StoreError(f"The database {where} is gone: put it back; no other is begun in its place.")
             book.connection = connect(where, busy=HURRY)
             book.inode = read_inode(where)
-        if not book.enrolled:
-            daemons.enroll_daemon(book.connection, self.name, self.host, self.pid, now)
+            book.ahead = daemons.read_clock(book.connection, now) - now
+        if writes and not book.enrolled:  # who only reads waits for no writer, which may hang
+            daemons.enroll_daemon(book.connection, self.name, self.host, self.pid, now + book.ahead)
             book.enrolled = True
         return book.connection
 

@@ -28,12 +28,29 @@ Family = CounterMetricFamily | GaugeMetricFamily
 
 
 @dataclass(frozen=True, slots=True)
+class SharedDaemon:
+    """A daemon of a PostgreSQL database: its machine and process, when it was last heard of, and what it runs.
+
+    `age`: seconds since its last heartbeat, by the server's clock. `campaigns`: the names of those that it has open.
+    """
+
+    process: str
+    age: float
+    weight: float
+    campaigns: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
 class DaemonStatus:
-    """How a daemon is: when it began, when its heart last beat (Unix seconds), and how its campaigns stand."""
+    """How a daemon is: when it began, when its heart last beat (Unix seconds), and how its campaigns stand.
+
+    `shared`: all daemons with which it shares campaigns, itself included.
+    """
 
     began: float
     beat: float
     standings: Sequence[CampaignState]
+    shared: Sequence[SharedDaemon] = ()
 
 
 class MetricDefinition(NamedTuple):
@@ -45,7 +62,7 @@ class MetricDefinition(NamedTuple):
     help: str
 
 
-C, W = ("campaign",), ("campaign", "credential", "endpoint")
+C, D, W = ("campaign",), ("daemon",), ("campaign", "credential", "endpoint")
 METRICS = {
     told.name: told
     for told in (
@@ -97,6 +114,16 @@ METRICS = {
             "socialcrawl_disk_free_bytes", "gauge", C, "Free on the disk of the database, where that is a file."
         ),
         MetricDefinition("socialcrawl_lag_seconds", "gauge", C, "By how much the campaign's last turn began late."),
+        MetricDefinition(
+            "socialcrawl_shared_daemon_heartbeat_age_seconds",
+            "gauge",
+            D,
+            "Since each daemon of the same PostgreSQL database was last heard of, this one included.",
+        ),
+        MetricDefinition("socialcrawl_shared_daemon_weight", "gauge", D, "The --weight of each of these daemons."),
+        MetricDefinition(
+            "socialcrawl_shared_daemon_campaign", "gauge", (*D, *C), "1 for each campaign that such a daemon has open."
+        ),
     )
 }
 """Every metric by its name, in the order in which they are shown."""
@@ -152,6 +179,20 @@ def _make_samples(vitals: DaemonStatus, now: float) -> Iterator[Sample]:
             yield from _sample_budgets(name, standing.figures.caps)
             yield from _sample_requests(name, standing.figures)
             yield from _sample_windows(name, standing.figures.windows)
+    yield from _sample_shared(vitals.shared)
+
+
+def _sample_shared(shared: Iterable[SharedDaemon]) -> Iterator[Sample]:
+    """Yield the daemons of all databases, each once."""
+    open_campaigns: dict[str, set[str]] = {}
+    last = {_make_label(one.process): one for one in sorted(shared, key=lambda one: -one.age)}
+    for one in shared:
+        open_campaigns.setdefault(_make_label(one.process), set()).update(map(_make_label, one.campaigns))
+    for name, one in last.items():
+        yield "socialcrawl_shared_daemon_heartbeat_age_seconds", (name,), max(0.0, one.age)
+        yield "socialcrawl_shared_daemon_weight", (name,), one.weight
+        for campaign in sorted(open_campaigns[name]):
+            yield "socialcrawl_shared_daemon_campaign", (name, campaign), 1
 
 
 def _label_campaigns(standings: Iterable[CampaignState]) -> Iterator[tuple[str, CampaignState]]:

@@ -29,6 +29,7 @@ from socialcrawl.engine.protocols import (
     Conversation,
     Crawl,
     Hurried,
+    LostRequestError,
     Planner,
     Source,
     Store,
@@ -162,8 +163,10 @@ class _BatchRun:
             conversation, request = self.ready.popleft()
             answer = self.parts.planner.take(request, self.parts.clock.now())
             if isinstance(answer, Grant):
-                self._fly(conversation, answer)
-                continue
+                refused = self._fly(conversation, answer)
+                if refused is None:
+                    continue
+                answer = refused
             self.ready.append((conversation, request))
             if isinstance(answer, Stop):
                 # What is in flight is reserved at its dearest: when it has landed there may be budget left.
@@ -173,20 +176,27 @@ class _BatchRun:
                 earliest = answer
         return earliest
 
-    def _fly(self, conversation: Conversation, grant: Grant) -> None:
+    def _fly(self, conversation: Conversation, grant: Grant) -> Wait | Stop | None:
         try:
-            self.parts.store.reserve(grant)
+            if (refused := self.parts.store.reserve(grant)) is not None:
+                return refused
             self.flying[self.parts.pool.submit(self.parts.wire.send, grant)] = (conversation, grant)
         except BaseException:
             self.parts.planner.abandon(grant)
             raise
         self.parts.watcher.sent(grant)
+        return None
 
     def _land(self, pause: Wait | None) -> None:
         """Settle and save what has arrived; look up now and then, for a slot that opens or an interrupt."""
         patience = TICK if pause is None else max(0.0, min(TICK, pause.until - self.parts.clock.now()))
         for future in wait(self.flying, patience, FIRST_COMPLETED).done:
             conversation, grant = self.flying[future]
+            if isinstance(future.exception(), LostRequestError):  # its reservation stays spent, and it is asked again
+                del self.flying[future]
+                self.parts.planner.abandon(grant)
+                self.ready.append((conversation, grant.request))
+                continue
             reply = self.parts.store.save(grant, future.result())  # the store knows what was already paid today
             del self.flying[future]
             again = self.parts.planner.settle(grant, reply, self.parts.clock.now())

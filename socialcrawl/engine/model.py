@@ -440,6 +440,7 @@ class Reply:
     (Unix seconds), `cost` in mills, `why` a sentence for people. `received` is the answer as it came, where it is kept.
     `after` are the seconds for which a server that failed asked to be left alone (Retry-After).
     `items`, once saved, are the resources that were asked for, perhaps fewer than the conversation wanted; 0: as many.
+    `late`: it was not sent, as it had waited for too long here.
     """
 
     kind: ReplyKind
@@ -454,6 +455,7 @@ class Reply:
     received: Received | None = None
     after: float | None = None
     items: int = 0
+    late: bool = False
 
     @property
     def reached(self) -> bool:

@@ -247,6 +247,13 @@ class Source(Protocol):
         """
 
 
+class LostRequestError(Exception):
+    """Who was to send a request is gone: it may have been sent, and its reply does not come.
+
+    The future of an Executor that is no pool of threads raises it.
+    """
+
+
 class Wire(Protocol):
     """The network: the only thing that runs in the Executor. It keeps no state of the crawl and never raises."""
 
@@ -271,8 +278,11 @@ class Store(Protocol):
     def accounts(self, nodes: Sequence[Node]) -> Mapping[Node, Who]:
         """Return how the platform calls these nodes."""
 
-    def reserve(self, grant: Grant) -> None:
-        """Remember the slot and its dearest price, durably, before the request leaves."""
+    def reserve(self, grant: Grant) -> Wait | Stop | None:
+        """Remember the slot and its dearest price, durably, before the request leaves.
+
+        Returns None, or why it may not leave, as other processes have used the window: then nothing is remembered.
+        """
 
     def save(self, grant: Grant, reply: Reply) -> Reply:
         """Store rows, cursor and cost of one request; return the reply with nodes for accounts (an Answer) and `items`.

@@ -9,6 +9,7 @@ from tempfile import mkdtemp
 
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.exporters.datasheet import FORMAT
+from socialcrawl.exporters.partition_files import check_files, read_state
 from socialcrawl.formats.documents import read_text
 from socialcrawl.system.files import get_folder_mode, replace_folder
 
@@ -58,6 +59,9 @@ def check_folder(folder: Path, *, force: bool) -> None:
     if not there:
         return
     ours = list_files(folder)
+    if read_state(folder) is not None:
+        check_files(folder)
+        ours = there
     if ours is None:
         raise SettingsError(f"{folder} is not empty and no export: name another folder. Nothing was changed.")
     if others := sorted(there - ours):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from sqlalchemy import (
@@ -70,6 +70,7 @@ insert into export_post select p.id, 0 from post p join pick k on k.node = p.aut
 where k.campaign = :campaign and k.act in ('import', 'captured') on conflict do nothing
 """
 HITS = "insert into export_post select post, 0 from hit where campaign = :campaign on conflict do nothing"
+WANTED = "select 1 from wanted_post where campaign = :campaign limit 1"
 GONE = "delete from export_post where not exists (select 1 from post where post.id = export_post.id)"
 EVERY_POST = "insert into export_post select id, 0 from post where true on conflict do nothing"
 EVERYONE = "insert into export_account select node from account where forgotten_at is null"
@@ -89,6 +90,13 @@ insert into export_account select a.node from account a where a.forgotten_at is 
   union select p.author from post p join export_post e on e.id = p.id
   union select m.node from mention m join export_post e on e.id = m.post)
 """
+
+
+class LedgerPosition(NamedTuple):
+    """A moment of the ledger: the last request.id, and those up to it that had no answer then."""
+
+    last: int
+    unanswered: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -144,7 +152,12 @@ class ExportSelection:
 
 @contextmanager
 def open_selection(
-    connection: Connection, name: str | None = None, *, whole: bool = False, active: bool = False
+    connection: Connection,
+    name: str | None = None,
+    *,
+    whole: bool = False,
+    active: bool = False,
+    filled: bool = True,
 ) -> Iterator[ExportSelection]:
     """Open what belongs to the campaign `name`, or to the newest; or, with `whole`, everything.
 
@@ -153,6 +166,7 @@ def open_selection(
         name: of the campaign.
         whole: whether everything is chosen.
         active: whether only those are that the campaign has found active.
+        filled: whether the temporary tables are; else they are empty.
 
     Raises:
         StoreError: there is no such campaign; the message names those there are.
@@ -165,7 +179,8 @@ def open_selection(
             if active and not choice.refreshes:
                 raise SettingsError(f"The campaign {choice.name!r} tests no accounts: remove --only-active.")
             _metadata.create_all(reader, checkfirst=False)
-            _fill_tables(choice)
+            if filled:
+                _fill_tables(choice)
             yield choice
     finally:
         engine.dispose()
@@ -204,38 +219,64 @@ def _find_campaigns(connection: Connection, name: str | None, *, whole: bool) ->
 
 def _fill_tables(choice: ExportSelection) -> None:
     run = choice.reader.execute
-    _read_places(choice)
+    fill_posts(choice)
     if choice.whole:
-        run(text(EVERY_POST))
-        run(text(GONE))
         run(text(EVERYONE))
     else:
         (number,) = choice.numbers
-        for statement in (IMPORTED, HITS):
-            run(text(statement), {"campaign": number})
-        run(text(GONE))
         run(text(PEOPLE), {"campaign": number})
         if choice.active:
             run(text(DEAD), {"campaign": number})
             run(text(SILENT))
-    if choice.reader.dialect.name == "postgresql":  # its planner takes a new table for a small one
+    analyze_tables(choice)
+
+
+def analyze_tables(choice: ExportSelection) -> None:
+    """Tell PostgreSQL what is in the temporary tables: its planner takes a new one for a small one."""
+    if choice.reader.dialect.name == "postgresql":
         for table in _metadata.sorted_tables:
-            run(text(f"analyze {table.name}"))
+            choice.reader.execute(text(f"analyze {table.name}"))
 
 
-def _read_places(choice: ExportSelection) -> None:
-    """Read the posts of all pages that were read, with the order in which each names people."""
+def fill_posts(choice: ExportSelection, since: LedgerPosition | None = None) -> None:
+    """Fill `posts` with the posts that belong to a choice, and `places` with the order in which each names people.
+
+    Args:
+        choice: what is chosen.
+        since: only posts are needed that no page before it brought; others may be among them.
+    """
+    run = choice.reader.execute
+    _read_places(choice, since)
+    if choice.whole:
+        run(text(EVERY_POST))
+    else:
+        (number,) = choice.numbers
+        run(text(IMPORTED), {"campaign": number})
+        # Of a campaign that asks for posts by id, some matches were stored before and are on no page.
+        if since is None or run(text(WANTED), {"campaign": number}).first():
+            run(text(HITS), {"campaign": number})
+    run(text(GONE))
+
+
+def _read_places(choice: ExportSelection, since: LedgerPosition | None) -> None:
     keep = make_insert(choice.reader, posts, ("id", "asked"), "ignore")
     place = make_insert(choice.reader, places, ("post", "node", "position"), "ignore")
-    for chunk in read_pages(choice):
+    for chunk in read_pages(choice, since):
         keep.run([(key, 1) for _, ids, _ in chunk for key in ids])
         place.run([found for _, ids, pairs in chunk for found in _iterate_places(ids, pairs)])
 
 
-def read_pages(choice: ExportSelection) -> Iterator[list[tuple[Any, list[str], Pairs]]]:
-    """Yield the requests that brought posts, oldest first, in parts: (row, ids of the posts, `StoredPage.pairs`)."""
+def read_pages(
+    choice: ExportSelection, since: LedgerPosition | None = None
+) -> Iterator[list[tuple[Any, list[str], Pairs]]]:
+    """Yield the requests that brought posts, oldest first, in parts: (row, ids of the posts, `StoredPage.pairs`).
+
+    `since`: only those whose answers were not there at that position.
+    """
     columns = (request.c.id, request.c.kind, request.c.digest, request.c.post_ids, request.c.nodes)
     ours = select(*columns).where(request.c.campaign.in_(choice.numbers))
+    if since is not None:
+        ours = ours.where((request.c.id > since.last) | request.c.id.in_(since.unanswered))
     came = ours.where(request.c.post_ids.is_not(None) | (request.c.kind == ReplyKind.HELD)).order_by(request.c.id)
     for rows in choice.reader.execute(came.execution_options(yield_per=200)).partitions(200):
         yield [(row, *read_page(choice, row)) for row in rows]

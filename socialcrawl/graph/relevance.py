@@ -346,15 +346,18 @@ def _list_alternatives(words: Sequence[_Word]) -> Iterator[str]:
     """Yield the expressions of keywords, the longest first, of which the first that fits counts.
 
     Sets of letters are long, and named as rarely as can be: they take most of the time to compile. "No letter before"
-    is asked after the first letter was found, as a search for letters is several times faster than one that begins
-    with a question. Keywords that begin with different letters are in nobody's way: they are sorted by that.
+    is asked after the first letter was found, and the second one behind it, as a search for letters is several times
+    faster than one that begins with a question. Keywords that begin with different letters are in nobody's way: they
+    are sorted by that.
     """
     for before in dict.fromkeys(word.before for word in words):
         alike = [word for word in words if word.before == before]
         heads = "".join(dict.fromkeys(re.escape(word.first) for word in alike))
         asked = rf"(?<!{before}[{heads}])" if before else ""
         runs = "|".join(_write_run(list(run), after) for after, run in groupby(alike, key=lambda word: word.after))
-        yield f"[{heads}]{asked}(?:{runs})"
+        seconds = "".join(dict.fromkeys(word.rest[: 1 + word.rest.startswith("\\")] for word in alike))
+        near = f"(?=[{seconds}])" if all(word.rest for word in alike) else ""
+        yield f"[{heads}]{near}{asked}(?:{runs})"
 
 
 def _write_run(words: Sequence[_Word], after: str) -> str:

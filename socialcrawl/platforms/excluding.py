@@ -22,14 +22,16 @@ ACTS = (
 
 @dataclass(frozen=True)
 class ExcludedAccounts:
-    """The accounts that are not asked: usernames and patterns with `*` in any case; `include` are exceptions."""
+    """The accounts that are not asked: usernames, patterns with `*` in any case, and ids; `include` are exceptions."""
 
     exclude: Sequence[str] = ()
     include: Sequence[str] = ()
+    _ids: frozenset[str] = field(init=False, repr=False, compare=False)
     _out: re.Pattern[str] | None = field(init=False, repr=False, compare=False)
     _in: re.Pattern[str] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_ids", frozenset(_strip_names(self.exclude)))
         object.__setattr__(self, "_out", _compile(self.exclude))
         object.__setattr__(self, "_in", _compile(self.include))
 
@@ -37,6 +39,10 @@ class ExcludedAccounts:
         """Return whether nobody asks the account of that name."""
         out = self._out is not None and self._out.fullmatch(username) is not None
         return out and (self._in is None or self._in.fullmatch(username) is None)
+
+    def excludes_account(self, who: Who) -> bool:
+        """Return whether nobody asks an account: its username or its id is excluded; no pattern means an id."""
+        return who.id in self._ids or (who.username is not None and self.excludes(who.username))
 
     def find_reason(self, username: str) -> str | None:
         """Return the first of `exclude` because of which it is not asked; None if it is."""
@@ -48,7 +54,7 @@ class ExcludedAccounts:
 class ExcludingSource:
     """A source behind which the excluded are not asked.
 
-    An account that is known by its id only is asked: whose it is comes out by that.
+    An account that is known by its id only is asked, unless that is excluded: whose it is comes out by that.
 
     Args:
         source: the platform, which is given the other picks.
@@ -76,7 +82,7 @@ class ExcludingSource:
         return self.source.mark(at)
 
     def _is_excluded(self, who: Who | None) -> bool:
-        return who is not None and who.username is not None and self.accounts.excludes(who.username)
+        return who is not None and self.accounts.excludes_account(who)
 
 
 def _skip_picks(out: Batch) -> Generator[Request, Reply, Mapping[int, Outcome]]:
@@ -90,7 +96,10 @@ def write_pattern(name: str) -> str:
 
 
 def _compile(names: Sequence[str]) -> re.Pattern[str] | None:
-    bare = [name.strip().removeprefix("@") for name in names]
-    if not bare:
+    if not names:
         return None
-    return re.compile("|".join(map(write_pattern, bare)), re.IGNORECASE | re.DOTALL)
+    return re.compile("|".join(map(write_pattern, _strip_names(names))), re.IGNORECASE | re.DOTALL)
+
+
+def _strip_names(names: Sequence[str]) -> list[str]:
+    return [name.strip().removeprefix("@") for name in names]

@@ -58,7 +58,7 @@ class LookAhead:
         choice = () if self.crawl is None else self.crawl.choose(PICKS, self.now())
         nodes = () if isinstance(choice, Wait | Stop) else [pick.node for pick in choice if pick.node >= 0]
         found = self.store.strangers(list(dict.fromkeys(nodes)), self.now())
-        return [who for who in found if who.username is None or not self.accounts.excludes(who.username)]
+        return [who for who in found if not self.accounts.excludes_account(who)]
 
 
 MOST = 4  # requests for the same accounts at most: twice the platform, and what the database answered

@@ -148,6 +148,34 @@ def use_exchange(exchange: Exchange) -> Iterator[None]:
         del _here.exchange
 
 
+class Departure:
+    """By when the first byte of a request has to leave; `is_missed`: it did not, and was held back."""
+
+    def __init__(self, seconds: float) -> None:
+        self.is_missed = False
+        self._ends = time.monotonic() + seconds
+
+    def check(self) -> None:
+        """Hold a request back that is too late.
+
+        Raises:
+            WriteTimeout: it is.
+        """
+        if time.monotonic() > self._ends:
+            self.is_missed = True
+            raise httpcore.WriteTimeout("the request waited too long to be sent")
+
+
+@contextmanager
+def leave_within(seconds: float) -> Iterator[Departure]:
+    """Send the requests that this thread makes in the block within so many seconds from now, or not at all."""
+    _here.departure = Departure(seconds)
+    try:
+        yield _here.departure
+    finally:
+        del _here.departure
+
+
 class _Stream(httpcore.NetworkStream):
     """A connection that waits no longer than its exchange has time, and counts what comes."""
 
@@ -165,7 +193,10 @@ class _Stream(httpcore.NetworkStream):
         """See httpcore. From here on the request may be answered, and billed; one for a tunnel is not the request."""
         exchange: Exchange = _here.exchange
         left = exchange.compute_remaining(timeout)
-        exchange.sent = exchange.sent or bool(buffer and not buffer.startswith(b"CONNECT "))
+        leaves = bool(buffer and not buffer.startswith(b"CONNECT "))
+        if leaves and not exchange.sent and (departure := getattr(_here, "departure", None)) is not None:
+            departure.check()
+        exchange.sent = exchange.sent or leaves
         self._inner.write(buffer, left)
 
     def close(self) -> None:

@@ -124,6 +124,15 @@ class BillingCycles:
             if before is None or before[1].count_posts(now) <= counted[1].count_posts(now):
                 self._all[ledger] = counted
 
+    def note(self, ledger: str, marks: frozenset[str], reserved: int, posts: int, at: float) -> None:
+        """Count posts that another process has reserved (less than 0: no more) or read at `at`, for its ledger."""
+        if ledger not in self._all:
+            day = next((cycle.day for its, cycle in self._all.values() if marks & its), FIRST)
+            self._all[ledger] = marks, BillingCycle(None, day)
+        cycle = self._all[ledger][1]
+        cycle.reserve(reserved, at)
+        cycle.settle(0, posts, at)
+
     def rename(self, before: str, ledger: str) -> None:
         """Give a ledger its unique name; what is counted under that name stays."""
         if before != ledger and before in self._all:

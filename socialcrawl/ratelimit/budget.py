@@ -92,6 +92,14 @@ class Budget:
         """Count what was reserved as spent: nobody waits for the reply any more."""
         self._count_in_flight(-1, -posts, -request.most)
 
+    def take_back(self, request: Request, posts: int) -> None:
+        """Uncount what was reserved: the request does not leave."""
+        self.requests -= 1
+        self.posts -= posts
+        self.money -= request.most
+        self.began = self.began if self.requests else None
+        self._count_in_flight(-1, -posts, -request.most)
+
     def add(self, requests: int, posts: int, money: int, began: float) -> None:
         """Count what requests have used that left from `began` on, all at once."""
         self.began = began if self.began is None else min(self.began, began)

@@ -18,12 +18,15 @@ class ClockOffset:
         self.low, self.high = -inf, inf
         self.at = -inf  # when it was last narrowed
 
-    def learn(self, sent: float, at: float, date: float | None) -> None:
-        """Take in the date (whole seconds, the server's clock) of a reply that took from `sent` to `at` (ours)."""
+    def learn(self, sent: float, at: float, date: float | None, *, cut: float = 1.0) -> None:
+        """Take in the date of a reply that took from `sent` to `at` (ours), by the server's clock.
+
+        Less than `cut` seconds were cut off it: dates of HTTP are whole seconds.
+        """
         if date is None or at < sent:
             return
         parted = DRIFT * (at - sent) + TINY
-        said_low, said_high = date - at - parted, date + 1.0 - sent + parted
+        said_low, said_high = date - at - parted, date + cut - sent + parted
         known_low, known_high = self.find_bounds(at)
         low, high = max(known_low, said_low), min(known_high, said_high)
         self.low, self.high = (low, high) if low <= high else (said_low, said_high)

@@ -24,6 +24,7 @@ class SlidingWindow:
         self.k, self.d = k, d
         self.received = ReceivedRequests(d)
         self.closed_until = 0.0
+        self.remembers = False  # whether requests are kept for d seconds, though they count no more by what is known
 
     def find_begin(self, now: float) -> float:
         """Return the earliest instant at which a received request counts together with one that leaves at `now`."""
@@ -54,9 +55,9 @@ class SlidingWindow:
     def take(self, now: float) -> None:
         """Count a request that leaves at `now`."""
         in_flight = self.received.in_flight
-        self.received.forget(
-            self.find_begin(in_flight[0] if in_flight else now)
-        )  # replies yet to come may be about these
+        oldest = in_flight[0] if in_flight else now  # replies yet to come may be about what counts with it
+        begin = self.find_begin(oldest)
+        self.received.forget(min(begin, oldest - self.d) if self.remembers else begin)
         in_flight.append(now)
 
     def learn(self, limit: Limit | None, date: float | None, at: float, *, sent: float, counted: bool = True) -> None:

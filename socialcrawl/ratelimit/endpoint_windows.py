@@ -4,7 +4,7 @@ Endpoints that name the same pool count together, and so do those that are linke
 group, whose windows are one window set of a credential. A request takes a slot of those that count its endpoint.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from math import inf
 from typing import NamedTuple
 
@@ -120,6 +120,14 @@ class EndpointWindows:
     def take(self, now: float) -> None:
         """Count a request that leaves at `now`."""
         self.window_set.take(now, self.places)
+
+    def follow(self, now: float, slack: float, opens: Collection[int]) -> None:
+        """Count a request of another process, see `WindowSet.follow`."""
+        self.window_set.follow(now, slack, opens, self.places)
+
+    def list_opened(self, sent: float) -> tuple[int, ...]:
+        """See `WindowSet.list_opened`."""
+        return self.window_set.list_opened(sent, self.places)
 
     def learn(self, sent: float, reply: Reply) -> None:
         """Take in the reply to the request that left at `sent`."""

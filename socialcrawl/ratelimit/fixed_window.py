@@ -93,6 +93,25 @@ class FixedWindow(SlidingWindow):
         elif self.must_fly_alone(now) and len(self.received.in_flight) == 1:
             self.alone, self.next_flies_alone = now, False
 
+    def has_opened(self, sent: float) -> bool:
+        """Return whether it is certain that the request that left at `sent` opens a window: it counts with no other."""
+        if sent != self.alone or sent < self.end or self.early == -inf:
+            return False
+        return self.received.count_since(self.find_begin(sent)) == 1
+
+    def follow(self, now: float, slack: float) -> None:
+        """Count a request of another process that left at `now` and opens a window.
+
+        Args:
+            now: the earliest instant at which it can have been reserved.
+            slack: seconds until the latest one. If that is too early by what we know, nothing that counts is let go.
+        """
+        if now + slack < self.early:
+            self.early = self.first
+        self.end = min(self.end, now)
+        self.take(now)
+        self.alone, self.next_flies_alone = now, False
+
     def learn(self, limit: Limit | None, date: float | None, at: float, *, sent: float, counted: bool = True) -> None:
         """Take in a reply that arrived at `at`.
 

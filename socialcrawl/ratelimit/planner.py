@@ -28,9 +28,9 @@ from socialcrawl.ratelimit.endpoint_windows import RequestWindows
 from socialcrawl.ratelimit.outage import Outage
 from socialcrawl.ratelimit.policy import Policy, parse_host
 from socialcrawl.ratelimit.received_requests import LAG
-from socialcrawl.ratelimit.retry import FEW, LONGEST, PROBE, Backoff
+from socialcrawl.ratelimit.retry import FEW, PROBE, Backoff, find_reset
 from socialcrawl.ratelimit.shared_windows import Membership, ReplayedWindowSets, SharedWindowSets
-from socialcrawl.ratelimit.window import DAY, find_longest_reset
+from socialcrawl.ratelimit.window import DAY
 from socialcrawl.ratelimit.window_sets import WindowSets
 
 MEMORY = 4  # of the longest windows: what lies further back no window counts, nor when its own began
@@ -72,6 +72,7 @@ class WindowPlanner:
         self.cycle = BillingCycle(policy.cap, cycle_day)
         self.backoff = backoff or Backoff()
         self.paused_requests: dict[tuple[int, int], Wait] = {}  # requests that failed, and when they may leave again
+        self._versions: dict[tuple[int, int], int] = {}  # of what others have sent, when requests were granted
         self.unclear_errors = 0  # accounts in a row about which the server did not understand the question
         self.quiet_until = -inf  # until when no host is asked, as many in a row did not answer
         self.backoff.resolve_endpoint, self.backoff.hosts_health.home = self.window_sets.resolve_endpoint, home
@@ -81,8 +82,34 @@ class WindowPlanner:
 
     def take(self, request: Request, now: float) -> Grant | Wait | Stop:
         """Return the permission to send, counted; or when to ask again; or why never."""
+        answer = self._decide(request, now)
+        if isinstance(answer, Wait) and self.shared is not None and self.shared.refresh(now):
+            return self._decide(request, now)
+        return answer
+
+    def list_opened(self, grant: Grant) -> tuple[int, ...]:
+        """Return the places of the windows that a grant opens, among those of its token."""
         with self._lock:
-            return self._take(request, now)
+            return self.window_sets.get(grant.credential, grant.request.endpoint).list_opened(grant.at)
+
+    def reconsider(self, grant: Grant, now: float) -> Wait | Stop | None:
+        """Return None if a grant holds, knowing what other processes have reserved since; else it is taken back.
+
+        Called when the request is reserved, before it leaves.
+        """
+        with self._lock:
+            version = self._versions.pop(grant.request.key, None)
+            if self.shared is None or self.shared.others is None or self.shared.others.version == version:
+                return None
+            opened = self.list_opened(grant)
+            self._take_back(grant)
+            answer = self._take(grant.request, grant.at)
+            if not isinstance(answer, Grant):
+                return answer
+            if answer == grant and self.list_opened(answer) == opened:
+                return None
+            self._take_back(answer)
+            return Wait(now, f"other processes have used the window ({grant.request.endpoint})")
 
     def settle(self, grant: Grant, reply: Reply, now: float) -> Wait | Stop | None:
         """Learn from a reply; see `Planner.settle`."""
@@ -114,6 +141,9 @@ class WindowPlanner:
             self.window_sets = WindowSets(self.policy, self.window_sets.credentials)
             self.backoff.resolve_endpoint = self.window_sets.resolve_endpoint
         window_sets = self.window_sets
+        others = None if self.shared is None else self.shared.others
+        if self.shared is not None and others is not None and isinstance(window_sets, SharedWindowSets):
+            others.announce(self.shared.campaign, window_sets)
         self.window_sets = window_sets.start_replay()
         try:
             self._replay(ledger, now)
@@ -131,6 +161,8 @@ class WindowPlanner:
                 self.shared.count(self.cycle)
                 self.shared.count_other_cycles(cycles, now)
                 self.shared.is_folded = True
+            if self.shared is not None and others is not None:
+                others.join(self.shared.campaign)
         self.backoff.start_run()
         self.paused_requests.clear()
         self.unclear_errors, self.quiet_until = 0, -inf
@@ -158,6 +190,21 @@ class WindowPlanner:
             self.quiet_until += delta
             self.paused_requests = {key: Wait(one.until + delta, one.why) for key, one in self.paused_requests.items()}
             self.budget.began = None if self.budget.began is None else self.budget.began + delta
+
+    def _decide(self, request: Request, now: float) -> Grant | Wait | Stop:
+        with self._lock:
+            answer = self._take(request, now)
+            if isinstance(answer, Grant) and self.shared is not None and self.shared.others is not None:
+                self._versions[request.key] = self.shared.others.version
+            return answer
+
+    def _take_back(self, grant: Grant) -> None:
+        """Uncount a grant whose request does not leave."""
+        posts = self._count_posts(grant.request)
+        unsent = Reply(ReplyKind.BROKEN, grant.at)
+        self.window_sets.get(grant.credential, grant.request.endpoint).learn(grant.at, unsent)
+        self.budget.take_back(grant.request, posts)
+        self.cycle.settle(posts, 0, grant.at)
 
     def _take(self, request: Request, now: float) -> Grant | Wait | Stop:
         rests = self.paused_requests.get(request.key)
@@ -188,6 +235,8 @@ class WindowPlanner:
         self._pay(grant, reply)
         window_set = self.window_sets.learn(grant, reply)
         self.paused_requests.pop(grant.request.key, None)
+        if reply.late:
+            return Wait(now, reply.why)
         if reply.kind not in FAILED:
             self.backoff.note_answer()
         if reply.kind in USEFUL:
@@ -195,7 +244,7 @@ class WindowPlanner:
             self.unclear_errors, self.quiet_until = 0, -inf
             return None
         if reply.kind in (ReplyKind.WINDOW, ReplyKind.DAY):
-            rest = _find_reset(reply, window_set.main.d)
+            rest = find_reset(reply, window_set.main.d)
             if rest is not None:
                 self.backoff.note_success(grant)  # the server is well: it says until when
                 seconds, over = rest
@@ -357,16 +406,3 @@ class WindowPlanner:
         else:  # a 429 is about one credential
             window_set.close(until)
         return Wait(until, reply.why)
-
-
-def _find_reset(reply: Reply, d: float) -> tuple[float, bool] | None:
-    """Return seconds until a window or day used up by a 429 is over, and whether it is then; None: they are absurd.
-
-    The server's clock tells; without it, or a reset, a window is over after d seconds, and after a day's is asked soon.
-    """
-    daily = reply.kind == ReplyKind.DAY
-    resets = [limit.resets for limit in reply.limits if limit.left == 0 and limit.daily == daily]
-    if not resets or reply.date is None:
-        return (LONGEST, False) if daily else (d, True)
-    rest = max(resets) - reply.date + 1.0
-    return (max(1.0, rest), True) if rest <= find_longest_reset(d) else None

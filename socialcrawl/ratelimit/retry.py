@@ -27,6 +27,7 @@ from socialcrawl.engine.draws import draw_uniform
 from socialcrawl.engine.model import Grant, Reply, ReplyKind
 from socialcrawl.ratelimit.outage import SHORT, FailureStreak, HostHealth, Outage
 from socialcrawl.ratelimit.policy import parse_host
+from socialcrawl.ratelimit.window import find_longest_reset
 
 TRIES = 3  # times one request is sent before its conversation gets the failure
 FEW = 5  # failures in a row after which a run stops in which nothing has worked yet
@@ -233,3 +234,16 @@ class _Pauses:
         state = RetryCallState(self._policy, None, (), {})
         state.attempt_number = number
         return state
+
+
+def find_reset(reply: Reply, d: float) -> tuple[float, bool] | None:
+    """Return seconds until a window or day used up by a 429 is over, and whether it is then; None: they are absurd.
+
+    The server's clock tells; without it, or a reset, a window is over after d seconds, and after a day's is asked soon.
+    """
+    daily = reply.kind == ReplyKind.DAY
+    resets = [limit.resets for limit in reply.limits if limit.left == 0 and limit.daily == daily]
+    if not resets or reply.date is None:
+        return (LONGEST, False) if daily else (d, True)
+    rest = max(resets) - reply.date + 1.0
+    return (max(1.0, rest), True) if rest <= find_longest_reset(d) else None

@@ -55,6 +55,11 @@ class RecordedWindowSet(WindowSet):
         self._record(now, now, None, lambda window_set: WindowSet.take(window_set, now, places), places)
         super().take(now, places)
 
+    def follow(self, now: float, slack: float, opens: Collection[int], places: Places = None) -> None:
+        """Count a request of another process, see `WindowSet.follow`."""
+        self._record(now, now, None, lambda window_set: WindowSet.follow(window_set, now, slack, opens, places), places)
+        super().follow(now, slack, opens, places)
+
     def learn(self, sent: float, reply: Reply, places: Places = None, place: int | None = 0) -> None:
         """Take in the reply to the request that left at `sent`."""
         if self.recording is not None:
@@ -108,11 +113,11 @@ class RecordedClockOffset(ClockOffset):
             list[tuple[float, float, float]] | None
         ) = []  # when a reply came, when its request left, its date
 
-    def learn(self, sent: float, at: float, date: float | None) -> None:
+    def learn(self, sent: float, at: float, date: float | None, *, cut: float = 1.0) -> None:
         """Take in the date of a reply."""
         if self.recording is not None and date is not None:
             self.recording.append((at, sent, date))
-        super().learn(sent, at, date)
+        super().learn(sent, at, date, cut=cut)
 
     def forget(self) -> None:
         """Know nothing any more."""
@@ -139,12 +144,16 @@ class RecordedClockOffset(ClockOffset):
 
 
 class SharedWindowSet(RecordedWindowSet):
-    """The windows of one token on one endpoint (or several), and the shares that campaigns have in them."""
+    """The windows of one token on one endpoint (or several), and the shares that campaigns have in them.
+
+    `has_others` says whether other processes may use them too.
+    """
 
     def __init__(
         self, mark: str, endpoint: str, rules: Sequence[Rule], offset: ClockOffset, heads: tuple[int, ...] = (0,)
     ) -> None:
         super().__init__(mark, endpoint, rules, offset, heads)
+        self.has_others = False
         self.members: dict[str, ShareHolder] = {}
         self.shares = {place: WindowShares(self.members) for place in heads}  # by the place of the window
         self.counted_until: dict[str, float] = {}  # by ledger, when the latest request left that is counted
@@ -201,6 +210,7 @@ class SharedWindowSet(RecordedWindowSet):
     def trust_windows(self) -> None:
         """Note that the windows know better than any ledger from now on."""
         self.recording = None
+        self._remember(yes=False)
         for ledger, requests in self.reported.items():
             self.counted_until[ledger] = max(
                 (self.counted_until.get(ledger, -inf), *(one.step.sent for one in requests))
@@ -233,10 +243,20 @@ class SharedWindowSet(RecordedWindowSet):
 
     def _replay(self, steps: list[WindowEvent]) -> None:
         self.clear()
+        self._remember(yes=True)
         for step in steps:
             step.act(self)
         self.recording = steps
         self._insert([one.step for requests in self.reported.values() for one in requests])
+
+    def expect_others(self) -> None:
+        """Let windows keep what counts no more by one ledger: those of other processes may show that it does."""
+        self.has_others = True
+        self._remember(yes=self.recording is not None)
+
+    def _remember(self, *, yes: bool) -> None:
+        for one in self.windows:
+            one.remembers = yes and self.has_others
 
     def _note_ahead(self, ledger: str, lefts: Iterable[float]) -> None:
         if found := {*lefts}:

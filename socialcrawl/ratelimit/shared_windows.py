@@ -15,7 +15,8 @@ from socialcrawl.engine.model import Credential, Grant, Reply
 from socialcrawl.errors import SettingsError
 from socialcrawl.ratelimit.billing_cycle import BillingCycle, BillingCycles, CycleCount
 from socialcrawl.ratelimit.clock_offset import ClockOffset
-from socialcrawl.ratelimit.endpoint_windows import EndpointWindows, RequestWindows
+from socialcrawl.ratelimit.endpoint_windows import EndpointPlaces, EndpointWindows, RequestWindows
+from socialcrawl.ratelimit.other_processes import OtherProcesses
 from socialcrawl.ratelimit.policy import Policy, Rule, parse_host
 from socialcrawl.ratelimit.received_requests import LAG
 from socialcrawl.ratelimit.shared_window_set import (
@@ -37,13 +38,15 @@ Place = tuple[str, str]
 class SentRequest(NamedTuple):
     """A request of any campaign, with the name that a credential of ours has whose token it used.
 
-    `left` is when it left, `landed` when its reply came (Unix seconds); None: that never came, or nobody knows.
+    `left` is when it left, `landed` when its reply came (Unix seconds); None: that never came, or nobody knows. `ahead`
+    are seconds by which our clock is ahead of that of its sender.
     """
 
     credential: str
     endpoint: str
     left: float
     landed: float | None = None
+    ahead: float = 0.0
 
 
 Elsewhere = Callable[[float], Mapping[str, Sequence[SentRequest]]]
@@ -68,6 +71,7 @@ class SharedWindows:
         self._clocks: dict[str, RecordedClockOffset] = {}  # by mark and by address
         self.cycles = BillingCycles()
         self.cycles_read_at: dict[str, float] = {}  # when ledgers of campaigns that are not here were read for that
+        self._others: dict[str, OtherProcesses] = {}  # by database
         self._many = FEW
 
     def join(
@@ -103,6 +107,8 @@ class SharedWindows:
                 window_set.shift(delta)
             for clock in {id(clock): clock for clock in self._clocks.values()}.values():
                 clock.shift(delta)
+            for others in self._others.values():
+                others.shift(delta)
             for member in self.members.values():
                 if member.on_shift is not None:
                     member.on_shift(delta)
@@ -114,6 +120,8 @@ class SharedWindows:
         found = self._window_sets.get(place)
         if found is None or found.rules != rules:
             made = SharedWindowSet(*place, rules, clock, heads)
+            if self._others:
+                made.expect_others()
             if found is not None:
                 made.succeed(found)
             found = self._window_sets[place] = made
@@ -135,6 +143,11 @@ class SharedWindows:
             clock.hosts = {name: its for name, its in clock.hosts.items() if name in used}
         self._many = max(FEW, 2 * len(self._window_sets))
 
+    def get_others(self, database: str) -> OtherProcesses:
+        """Return what other processes of a database have sent; it is named as `identify_database` does."""
+        with self.lock:
+            return self._others.setdefault(database, OtherProcesses(self.lock, self.cycles))
+
     def notify_released(self, names: Iterable[str]) -> None:
         """Notify campaigns that wait for their share that others have given theirs up."""
         if self.on_release is not None:
@@ -155,6 +168,8 @@ class Membership:
         read_elsewhere: reads what other campaigns have sent, which need not be open.
         read_cycles: reads what other campaigns have read in the billing cycle of an instant, by ledger, without some
             ledgers.
+        others: what other processes of its database send; None: they are not followed.
+        refresh: counts what these have sent, where that may let a request leave; returns whether it did.
     """
 
     def __init__(
@@ -169,6 +184,8 @@ class Membership:
         self.read_elsewhere: Elsewhere = lambda since: {}
         self.read_cycles: Callable[[float, Collection[str]], Mapping[str, CycleCount]] = lambda now, known: {}
         self.bills = frozenset[str]()
+        self.others: OtherProcesses | None = None
+        self.refresh: Callable[[float], bool] = lambda now: False
         self._marks = marks
         self._window_sets: list[CampaignWindowSet] = []
 
@@ -201,6 +218,8 @@ class Membership:
             self._leave_window_sets()
             if self.shared.members.get(self.campaign) is self:
                 del self.shared.members[self.campaign]
+                if self.others is not None:
+                    self.others.leave(self.campaign)
         self.shared.notify_released(released)
 
     def enter(self, window_sets: WindowSets, cycle: BillingCycle, move: Callable[[float], None]) -> None:
@@ -234,6 +253,7 @@ class Membership:
             known = self._list_open_ledgers() | {
                 ledger for ledger, at in self.shared.cycles_read_at.items() if now - LATELY < at <= now
             }
+            known |= self.others.ledgers if self.others is not None else set()
         return self.read_cycles(now, known)
 
     def count_other_cycles(self, cycles: Mapping[str, CycleCount], now: float) -> None:
@@ -384,14 +404,31 @@ class SharedWindowSets(WindowSets):
                 way = self.get(one.credential, one.endpoint) if self.policy.find_endpoint(one.endpoint) else None
                 window_set, places = (way.window_set, way.places) if isinstance(way, EndpointWindows) else (way, None)
                 if isinstance(window_set, CampaignWindowSet):
-                    left = min(one.left, now)
-                    landed = left + LAG if one.landed is None else min(one.landed, now)
+                    left = min(one.left + one.ahead, now)
+                    landed = left + LAG if one.landed is None else min(one.landed + one.ahead, now)
                     step = WindowEvent(landed, left, landed, lambda window_set: None, places)
                     reports.setdefault(id(window_set.shared_set), (window_set.shared_set, []))[1].append(
                         ReportedRequest(one.left, step)
                     )
             for shared_set, steps in reports.values():
                 shared_set.count(ledger, steps)
+
+    def find_shared(self, mark: str, endpoint: str) -> RequestWindows | None:
+        """See `other_processes.Participant`."""
+        name = next((one.name for one in self.credentials if self.member.get_mark(one.name) == mark), None)
+        if name is None or self.policy.find_endpoint(endpoint) is None:
+            return None
+        way = self.get(name, endpoint)
+        mine = way.window_set if isinstance(way, EndpointWindows) else way
+        if not isinstance(mine, CampaignWindowSet):
+            return None
+        if isinstance(way, EndpointWindows):
+            return EndpointWindows(mine.shared_set, way.endpoint, EndpointPlaces(way.places, way.heads))
+        return mine.shared_set
+
+    def count_posts(self, endpoint: str, items: int) -> int:
+        """See `other_processes.Participant`."""
+        return items if self.policy.get_endpoint(endpoint).returns == "post" else 0
 
     def shift(self, delta: float) -> None:
         """Do nothing: `SharedWindows.shift` moves what is shared."""

@@ -17,6 +17,7 @@ class Window(Protocol):
     d: float
     closed_until: float
     received: ReceivedRequests
+    remembers: bool
 
     def find_slot(self, now: float) -> float:
         """Return the earliest instant at which a request may leave; `now` if at once. Changes nothing."""

@@ -1,7 +1,7 @@
 """All windows of one credential on one endpoint, which apply at once. Pure: time is passed in."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import reduce
 from math import inf
 from operator import or_
@@ -91,6 +91,23 @@ class WindowSet:
         self.closed_until = -inf
         for one in self.windows if places is None else self.select_windows(places):
             one.take(now)
+
+    def follow(self, now: float, slack: float, opens: Collection[int], places: Places = None) -> None:
+        """Count a request of another process that opens the windows at the places `opens`; see `FixedWindow.follow`."""
+        self.closed_until = -inf
+        opened = [self.windows[place] for place in opens if place < len(self.rules)]
+        for one in self.select_windows(places):
+            if isinstance(one, FixedWindow) and one in opened:
+                one.follow(now, slack)
+            else:
+                one.take(now)
+
+    def list_opened(self, sent: float, places: Places = None) -> tuple[int, ...]:
+        """Return the places of the windows that the request opens which was taken at `sent`."""
+        found = range(len(self.rules)) if places is None else places
+        return tuple(
+            place for place in found if isinstance(one := self.windows[place], FixedWindow) and one.has_opened(sent)
+        )
 
     def learn(self, sent: float, reply: Reply, places: Places = None, place: int | None = 0) -> None:
         """Take in the reply to the request that left at `sent`; its headers speak of the window at `place`, if any."""

@@ -210,7 +210,8 @@ def _list_sentences(plan: Plan, found: Quote) -> Iterator[str]:
     if _find_refusal(plan) is None:
         yield _describe_budgets(plan, found)
     also = "; the probable total also counts the time until answers arrive" if found.is_estimated else ""
-    yield f"Times are those of rate-limit windows{also}."
+    sent = f" Workers of {plan.settings.fleet.scheduler} send the requests." if plan.settings.fleet.scheduler else ""
+    yield f"Times are those of rate-limit windows{also}.{sent}"
     yield "Failed requests are retried and come on top, within the budget."
     yield from _describe_captured(plan)
     if limit := plan.kind.limit_quote(settings):

@@ -4,23 +4,35 @@ The right to run a campaign is `lease.Lease`, which ends with its process. The r
 goes, for other terminals and daemons. Whose holder was not heard of for EXPIRY seconds counts as let go.
 """
 
+import os
 import re
 import socket
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, insert, select, update
+import orjson
+from sqlalchemy import ColumnElement, Connection, insert, select, text, update
+from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.engine.model import format_time, parse_time
-from socialcrawl.storage.database.connection import read_unlocked
+from socialcrawl.storage.database.connection import name_process, read_unlocked
 from socialcrawl.storage.database.trouble import convert_errors
 from socialcrawl.storage.schema.tables import campaign, daemon, lease
 from socialcrawl.system.locks import is_alive
 
 PAUSER = re.compile(r"(.+) \(process ([0-9]+) on (.+)\)")
 STOPPED_BY = "stop"  # in column `paused_by`: it was stopped rather than paused; earlier versions take it for a pause
+ELSEWHERE = "elsewhere"  # the state of a campaign that another process runs
 EXPIRY = 30.0  # seconds after which a daemon that was not heard of counts as gone
+
+END_SILENT = """
+with session as (
+  select pid, state_change from pg_stat_activity where datname = current_database() and application_name = :name
+)
+select pg_terminate_backend(pid) from session
+where (select max(state_change) from session) < clock_timestamp() - make_interval(secs => :silence)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +64,9 @@ class Pauser:
         return f"{self.command} (process {self.pid} on {self.host})"
 
 
-def parse_pauser(text: str) -> Pauser | None:
+def parse_pauser(written: str) -> Pauser | None:
     """Return the command that column `paused_by` names; None: it was written by another program."""
-    found = PAUSER.fullmatch(text)
+    found = PAUSER.fullmatch(written)
     return Pauser(found[1], int(found[2]), found[3]) if found else None
 
 
@@ -91,13 +103,34 @@ class CampaignLease:
 
 @dataclass(frozen=True, slots=True)
 class LiveDaemon:
-    """A daemon that has not left: its id, machine, process, and when it was last heard of (Unix seconds)."""
+    """A daemon that has not left: its id, machine, process, and when it was last heard of (Unix seconds).
+
+    `weight` and `campaigns` (names) are those that it shares with others; it shares none on a file.
+    """
 
     id: str
     host: str
     pid: int
     beat: float
     asked: bool
+    weight: float = 1.0
+    campaigns: frozenset[str] = frozenset()
+
+    @property
+    def process(self) -> str:
+        """Its machine and process, for people."""
+        return f"{self.host}:{self.pid}"
+
+
+def read_clock(connection: Connection, now: float) -> float:
+    """Return the instant by the clock that heartbeats are told by: the server's; where a database is a file, `now`.
+
+    Machines whose clocks differ agree on who is silent. Unix seconds.
+    """
+    if connection.dialect.name != "postgresql":
+        return now
+    with convert_errors(connection), read_unlocked(connection):
+        return float(connection.exec_driver_sql("select extract(epoch from clock_timestamp())").scalar_one())
 
 
 def enroll_daemon(connection: Connection, name: str, host: str, pid: int, now: float) -> None:
@@ -117,8 +150,29 @@ def write_heartbeat(connection: Connection, name: str, standings: Iterable[Campa
         others = {one.id for one in _find_live(connection, now)} - {name}
         for one in standings:
             row = rows.get(numbers.get(one.campaign, -1))
-            if one.campaign in numbers and (row is None or one.held or _is_ours(row, one, name, others)):
+            if one.campaign in numbers and (one.held or _is_ours(row, one, name, others)):
                 _write_row(connection, numbers[one.campaign], row, one, (name, format_time(now)))
+
+
+def write_share(connection: Connection, name: str, weight: float, campaigns: Iterable[str]) -> None:
+    """Write the weight of a daemon and the names of the campaigns that it can run, for others to share them."""
+    values = {"weight": weight, "campaigns": orjson.dumps(sorted(campaigns)).decode()}
+    with convert_errors(connection), connection.begin():
+        connection.execute(update(daemon).where(daemon.c.id == name).values(values))
+
+
+def end_silent_sessions(connection: Connection, host: str, pid: int) -> bool:
+    """End the connections of a process that hangs to a server; return whether it had any.
+
+    What that process writes afterwards fails, so that it cannot run a campaign together with another process. Nothing
+    is ended if one of its connections has begun or finished a statement within EXPIRY seconds.
+    """
+    given = {"name": name_process(pid, host), "silence": EXPIRY}
+    try:
+        with read_unlocked(connection):
+            return bool(connection.execute(text(END_SILENT), given).all())
+    except DBAPIError:  # the server does not let this user end them
+        return False
 
 
 def sign_off(connection: Connection, name: str, now: float) -> None:
@@ -127,6 +181,27 @@ def sign_off(connection: Connection, name: str, now: float) -> None:
         connection.execute(update(daemon).where(daemon.c.id == name).values(ended_at=format_time(now)))
         mine = (lease.c.daemon == name) & lease.c.released_at.is_(None)
         connection.execute(update(lease).where(mine).values(released_at=format_time(now)))
+
+
+def record_ending(connection: Connection, name: str, state: str, why: str, now: float) -> None:
+    """Record how a campaign ended that this process ran without a daemon, after it was released.
+
+    The row of a daemon that still looks after the campaign stays as it is: that one decides what follows.
+
+    Args:
+        connection: the database.
+        name: the campaign.
+        state: done or stopped.
+        why: why it ended.
+        now: Unix seconds.
+    """
+    host, pid = socket.gethostname(), os.getpid()
+    me = f"{host}:{pid}:{format_time(now)}"
+    before = next((one for one in read_leases(connection) if one.campaign == name), None)
+    moved, file = (None, None) if before is None else (before.moved, before.file)
+    enroll_daemon(connection, me, host, pid, now)
+    write_heartbeat(connection, me, [CampaignHeartbeat(name, state, why, None, moved, False, now, file)], now)
+    sign_off(connection, me, now)
 
 
 def is_stop_requested(connection: Connection, name: str) -> bool:
@@ -204,8 +279,8 @@ def read_leases(connection: Connection) -> list[CampaignLease]:
     found = []
     for row in rows:
         paused, until, moved, beat, released, since = (
-            None if text is None else parse_time(text)
-            for text in (row.paused_at, row.until, row.moved_at, row.beat_at, row.released_at, row.since)
+            None if said is None else parse_time(said)
+            for said in (row.paused_at, row.until, row.moved_at, row.beat_at, row.released_at, row.since)
         )
         who = row.daemon, row.host, row.pid, row.state or "", row.why or ""
         by = None if row.paused_by is None else parse_pauser(row.paused_by)
@@ -217,7 +292,18 @@ def read_leases(connection: Connection) -> list[CampaignLease]:
 def _find_live(connection: Connection, now: float) -> list[LiveDaemon]:
     recent = daemon.c.ended_at.is_(None) & (daemon.c.beat_at >= format_time(now - EXPIRY))
     rows = connection.execute(select(daemon).where(recent).order_by(daemon.c.began_at, daemon.c.id)).all()
-    found = [LiveDaemon(row.id, row.host, row.pid, parse_time(row.beat_at), row.stop_at is not None) for row in rows]
+    found = [
+        LiveDaemon(
+            row.id,
+            row.host,
+            row.pid,
+            parse_time(row.beat_at),
+            row.stop_at is not None,
+            1.0 if row.weight is None else row.weight,
+            frozenset(orjson.loads(row.campaigns or "[]")),
+        )
+        for row in rows
+    ]
     return [one for one in found if not is_gone(one.host, one.pid)]
 
 
@@ -229,8 +315,11 @@ def is_gone(host: str | None, pid: int | None) -> bool:
 def _is_ours(row: Any, one: CampaignHeartbeat, name: str, others: Collection[str]) -> bool:
     """Return whether a daemon that does not hold a campaign writes its row: it was the last that did, or that is gone.
 
-    Of another daemon that has let go, it is also its own where the campaign has moved since.
+    Of another daemon that has let go, it is also its own where the campaign has moved since. That another process runs
+    a campaign is only said of its own: the row of who had it last says how to go on.
     """
+    if row is None or one.state == ELSEWHERE:
+        return one.state != ELSEWHERE or (row is not None and row.daemon == name)
     moved = "" if one.moved is None else format_time(one.moved)
     later = row.released_at is not None and moved > (row.moved_at or "")
     return later or row.daemon not in others

@@ -20,6 +20,8 @@ from socialcrawl.engine.model import (
     Reply,
     ReplyKind,
     Request,
+    Stop,
+    Wait,
     Who,
     format_time,
 )
@@ -32,7 +34,7 @@ from socialcrawl.storage import answer_packing
 from socialcrawl.storage.answer_reuse import AnswerReuse, SeenPosts, StoredAnswers
 from socialcrawl.storage.database import address
 from socialcrawl.storage.database.bulk import Lookup, match_keys
-from socialcrawl.storage.database.connection import close_connection
+from socialcrawl.storage.database.connection import close_connection, send_together
 from socialcrawl.storage.database.trouble import convert_error
 from socialcrawl.storage.erasure.execution import prepare
 from socialcrawl.storage.erasure.forgetting import forget_deleted
@@ -41,6 +43,7 @@ from socialcrawl.storage.erasure.seed_slots import read_seeds
 from socialcrawl.storage.imports.captured_authors import CapturedAuthors
 from socialcrawl.storage.ledger.charges import SqlCharges, compute_bill
 from socialcrawl.storage.ledger.request_log import RequestLog
+from socialcrawl.storage.ledger.shared_ledger import SharedLedger
 from socialcrawl.storage.nodes import Nodes
 from socialcrawl.storage.queries import row_values, snapshots
 from socialcrawl.storage.queries.history import FinishedBatches, find_gap
@@ -133,11 +136,18 @@ class SqlStore:
             found = self._who.fetch_rows(nodes)
         return {Node(node): Who(key, username) for node, key, username in found}
 
-    def reserve(self, grant: Grant) -> None:
+    def follow_others(self, shared: SharedLedger) -> None:
+        """Count, from now on, what other processes send, whenever a request is reserved or saved."""
+        self._write.shared = shared
+
+    def reserve(self, grant: Grant) -> Wait | Stop | None:
         """See `protocols.Store.reserve`."""
         self.note(grant, None)
         with self._begin_transaction():
-            self._sent[grant.request.key] = self._write.write_request(grant)
+            self._sent[grant.request.key], refused = self._write.write_request(grant)
+        if refused is not None:
+            self.note(grant, Reply(ReplyKind.BROKEN, grant.at))  # it did not leave
+        return refused
 
     def save(self, grant: Grant, reply: Reply) -> Reply:
         """See `protocols.Store.save`."""
@@ -295,29 +305,29 @@ class SqlStore:
         same = self._nodes.store_profiles(page.accounts, now) if page.accounts else {}
         numbers = self._nodes.number(answer_packing.list_accounts(page), now)
         self._barring.empty_accounts(gone.asked, now, number)
-        pairs = answer_packing.collect_mentions(page, numbers)
-        self._write.write_page(page, numbers, pairs, now)
-        if complete.sought:
-            self._wanted.write_found(complete.sought, {row.id for row in page.posts}, now)
         repeats = self._seen.find_repeats(*grant.request.key, [row.id for row in page.posts])
-        kept = answer_packing.build_answer(page, numbers, same, pairs, self.links, repeats=repeats)
-        if page.deleted or page.deleted_accounts:
-            kept = replace(kept, deleted=page.deleted, deleted_accounts=page.deleted_accounts)
-            self._note_deleted(kept)
-        if self._held is not None and kept.missing:
-            self._held.note(kept.missing, reply.at)
-        if kept.follows:
-            self._write.write_follows(grant.request.key[0], kept.follows, now)
         payer = replace(grant, credential=self.marks.get(grant.credential, grant.credential))
         billed = compute_bill(
             payer, reply, mask_for_billing(complete, gone, self._write.platform), self.tariff, self._charges
         )
-        reply = replace(reply, rows=kept, cost=billed.cost)
-        # A look-up needs no note: what it told of each user is in the user's own row.
-        noted = reply.kind == ReplyKind.OK and bool(page.posts or page.follows or not page.accounts)
-        self._write.write_settlement(
-            number, reply, billed, page, answer_packing.pack_nodes(pairs, kept) if noted else None
-        )
+        pairs = answer_packing.collect_mentions(page, numbers)
+        with send_together(self.connection):
+            self._write.write_page(page, numbers, pairs, now)
+            kept = answer_packing.build_answer(page, numbers, same, pairs, self.links, repeats=repeats)
+            if page.deleted or page.deleted_accounts:
+                kept = replace(kept, deleted=page.deleted, deleted_accounts=page.deleted_accounts)
+                self._note_deleted(kept)
+            reply = replace(reply, rows=kept, cost=billed.cost)
+            # A look-up needs no note: what it told of each user is in the user's own row.
+            noted = reply.kind == ReplyKind.OK and bool(page.posts or page.follows or not page.accounts)
+            nodes = answer_packing.pack_nodes(pairs, kept) if noted else None
+            self._write.write_settlement(number, reply, billed, page, nodes)
+        if complete.sought:
+            self._wanted.write_found(complete.sought, {row.id for row in page.posts}, now)
+        if self._held is not None and kept.missing:
+            self._held.note(kept.missing, reply.at)
+        if kept.follows:
+            self._write.write_follows(grant.request.key[0], kept.follows, now)
         return reply
 
     @contextmanager

@@ -10,13 +10,27 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, bindparam, delete, select, update
 
-from socialcrawl.engine.model import USEFUL, Grant, Outcome, Page, PostRow, Received, Reply, Request, Who, format_time
+from socialcrawl.engine.model import (
+    USEFUL,
+    Grant,
+    Outcome,
+    Page,
+    PostRow,
+    Received,
+    Reply,
+    Request,
+    Stop,
+    Wait,
+    Who,
+    format_time,
+)
 from socialcrawl.engine.protocols import Batch
 from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.storage import answer_packing
 from socialcrawl.storage.database.bulk import Statement, make_insert, make_row_insert, make_row_update
 from socialcrawl.storage.ledger.charges import Bill
+from socialcrawl.storage.ledger.shared_ledger import SharedLedger
 from socialcrawl.storage.schema.tables import follow, hit, link, mention, outcome, pick, post, request, response, shadow
 
 METRICS = ("likes", "replies", "reposts", "quotes", "bookmarks", "views", "metrics_at")
@@ -40,7 +54,10 @@ UNBILLED = Bill(0)
 
 
 class CampaignWriter:
-    """Every INSERT and UPDATE of a campaign, on a platform; `columns` are the names of its picks' features."""
+    """Every INSERT and UPDATE of a campaign, on a platform; `columns` are the names of its picks' features.
+
+    `shared` counts what other processes send; None: they are not followed.
+    """
 
     def __init__(
         self,
@@ -52,6 +69,7 @@ class CampaignWriter:
     ) -> None:
         self.campaign, self.platform, self.server, self.columns = campaign, platform, server, columns
         self._connection = connection
+        self.shared: SharedLedger | None = None
         self._pick = make_row_insert(connection, pick, PICK)  # few, and their scores need not be finite
         self._shadow = make_insert(connection, shadow, SHADOW)
         # JSON has no infinity: PostgreSQL reads what is written as text.
@@ -82,9 +100,12 @@ class CampaignWriter:
         rows = [(p.n, name, score) for p in batch for name, score in p.shadows if not isnan(score)]
         self._shadow.run([(self.campaign, n, name, self._number(score)) for n, name, score in rows])
 
-    def write_request(self, grant: Grant) -> int:
-        """Write a request that is about to leave; its request.id."""
-        return int(self._reserve.execute_one(self._make_row(grant)).scalar_one())
+    def write_request(self, grant: Grant) -> tuple[int, Wait | Stop | None]:
+        """Write a request that is about to leave; its request.id, and see `protocols.Store.reserve`."""
+        row = self._make_row(grant)
+        if self.shared is not None:
+            return self.shared.reserve(RESERVATION, row, grant)
+        return int(self._reserve.execute_one(row).scalar_one()), None
 
     def make_digest(self, asked: Request) -> str:
         """Return the hash by which equal questions to one server are found: 32 hexadecimal digits."""
@@ -96,7 +117,11 @@ class CampaignWriter:
     ) -> None:
         """Write what came back for a request: its bill, and its page (`answer_packing.pack_nodes`)."""
         post_ids = orjson.dumps([row.id for row in page.posts]).decode() if page and page.posts else None
-        self._settle.execute_one((*_make_settlement(reply), bill.posts, bill.users, post_ids, nodes, request_id))
+        row = (*_make_settlement(reply), bill.posts, bill.users, post_ids, nodes, request_id)
+        if self.shared is not None:
+            self.shared.settle(SETTLEMENT, row)
+        else:
+            self._settle.execute_one(row)
 
     def write_response(self, request_id: int, received: Received) -> None:
         """Write an answer as it came."""

@@ -154,10 +154,10 @@ def _start(
             raise SettingsError(f"There is nothing left to do: {status.why}.")
         act(status.key, accept_cost=form.get("accept_cost") == "yes")
     except CostError as error:
-        cost = error.excess
+        cost = put_in_words(error.excess)
         text = f"{cost}. Nothing was sent."
     except SocialcrawlError as error:
-        text = f"{error}{RESTART}" if str(error).startswith("No token") else str(error)
+        text = put_in_words(str(error)) + (RESTART if str(error).startswith("No token") else "")
     else:
         return go_back(status, form)
     return render(request, "control_answer.html", 409, status=status, title="Not started", text=text, cost=cost)

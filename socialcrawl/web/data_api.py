@@ -1,16 +1,21 @@
 """The HTTP API of a campaign's data: search, SQL, the search index and exports."""
 
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import Response
+from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi.exceptions import HTTPException
+from fastapi.responses import FileResponse, Response
 
 from socialcrawl import CampaignStatus, Project
 from socialcrawl.web.data_models import (
     AnswerColumn,
     ExportChoice,
+    ExportOrder,
     ExportProgress,
     IndexItem,
+    KeptExportItem,
+    KeptExportItems,
     LimitedPostChoice,
     LimitedSqlQuery,
     QueryItem,
@@ -20,11 +25,15 @@ from socialcrawl.web.data_models import (
 from socialcrawl.web.data_reading import count_hits, read_answer, search_posts
 from socialcrawl.web.data_work import DataWork, get_work
 from socialcrawl.web.export_downloads import export_campaign
-from socialcrawl.web.http_api import BUSY, ERRORS, OWN, REFUSED, Campaigns, Status, check_change
-from socialcrawl.web.http_models import FoundPosts, PostItem
+from socialcrawl.web.http_api import BUSY, ERRORS, OWN, REFUSED, Campaigns, Status, check_change, describe_campaign
+from socialcrawl.web.http_models import ChangedItem, FoundPosts, PostItem
+from socialcrawl.web.kept_exports import GONE, KEPT_FOR, KeptExport
+from socialcrawl.web.page_answers import name_download
 
 ZIP: dict[int | str, dict[str, Any]] = {200: {"content": {"application/zip": {}}, "description": "the export"}}
+GONE_EXPORT: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such campaign, or no such export."}}
 Work = Annotated[DataWork, Depends(get_work)]
+ExportId = Annotated[str, Path(max_length=100, description="id of the export")]
 data_api = APIRouter(prefix="/api/v1", responses=ERRORS, tags=["data"])
 
 
@@ -80,13 +89,12 @@ async def download_export(
     request: Request, status: Status, project: Campaigns, work: Work, choice: Annotated[ExportChoice, Query()]
 ) -> Response:
     """Return an export of the campaign with its datasheet, as a zip archive."""
-    options = choice.model_dump(exclude={"format"}) | {"formats": list(dict.fromkeys(choice.format))}
 
     def tell(what: str, rows: int) -> None:
         work.writing[status.key] = what, rows
 
     try:
-        return await export_campaign(request, project, status, options, work.exports, tell=tell)
+        return await export_campaign(request, project, status, choice.list_options(), work.exports, tell=tell)
     finally:
         work.writing.pop(status.key, None)
 
@@ -96,6 +104,42 @@ def get_export_progress(status: Status, work: Work) -> ExportProgress:
     """Return how far the newest export of a campaign is that these pages write."""
     what, rows = work.writing.get(status.key, (None, 0))
     return ExportProgress(writing=what, rows=rows)
+
+
+@data_api.get("/campaigns/{key}/exports")
+def list_exports(status: Status, work: Work) -> KeptExportItems:
+    """Return the exports of a campaign that these pages write or keep, the newest first."""
+    return KeptExportItems(exports=[describe_export(one) for one in work.kept.list_exports(status)])
+
+
+@data_api.post("/campaigns/{key}/exports", dependencies=[Depends(check_change)], responses={**REFUSED, 503: BUSY[503]})
+def start_export(status: Status, work: Work, choice: ExportOrder) -> KeptExportItem:
+    """Begin to write an export of the campaign, which is kept for a day."""
+    return describe_export(work.kept.start(status, choice.list_options(), choice.describe()))
+
+
+@data_api.get("/campaigns/{key}/exports/{number}.zip", responses={**ZIP, **GONE_EXPORT}, response_class=FileResponse)
+def send_kept_export(status: Status, work: Work, number: ExportId) -> FileResponse:
+    """Return an export that is kept, as a zip archive."""
+    one = work.kept.find(status, number)
+    if one is None or not one.is_ready:
+        raise HTTPException(404, GONE if one is None else one.why or "This export is still being written.")
+    return FileResponse(one.archive, media_type="application/zip", headers=name_download(f"{one.name}.zip"))
+
+
+@data_api.delete("/campaigns/{key}/exports/{number}", dependencies=[Depends(check_change)], responses=REFUSED)
+def delete_export(status: Status, work: Work, number: ExportId) -> ChangedItem:
+    """Delete an export that is kept, or end one that is being written."""
+    return ChangedItem(changed=work.kept.delete(status, number), campaign=describe_campaign(status))
+
+
+def describe_export(one: KeptExport) -> KeptExportItem:
+    """Return an export as the API shows it."""
+    begun, deleted = (datetime.fromtimestamp(at, UTC).isoformat() for at in (one.begun, one.begun + KEPT_FOR))
+    return KeptExportItem(
+        id=one.id, title=one.title, begun=begun, deleted=deleted,
+        writing=one.writing, rows=one.rows, size=one.size, why=one.why,
+    )  # fmt: skip
 
 
 def describe_index(project: Project, status: CampaignStatus, work: DataWork) -> IndexItem:

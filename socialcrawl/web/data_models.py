@@ -1,12 +1,43 @@
 """What pages and HTTP API are asked about a campaign's data, and what the API returns: search, SQL, exports."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 LONGEST = 2_000  # characters of a text that somebody looks for
 LONGEST_QUERY = 8_000  # characters of SQL, which is in the address
 Format = Literal["parquet", "csv", "jsonl", "gexf", "graphml", "ids", "warc"]
+PresetName = Literal["analysis", "spreadsheet", "network", "publish", "records", "responses"]
+
+
+class ExportPreset(NamedTuple):
+    """A ready choice of what an export has in it: its name, a word of help, and arguments of `Dataset.export`."""
+
+    title: str
+    words: str
+    options: Mapping[str, Any]
+
+
+PRESETS: Mapping[PresetName, ExportPreset] = {
+    "analysis": ExportPreset(
+        "Parquet for analysis", "all tables with their types, for Python, R and DuckDB", {"formats": ["parquet"]}
+    ),
+    "spreadsheet": ExportPreset(
+        "Spreadsheet (CSV)",
+        "all tables as text, for Excel and LibreOffice; no text is run as a formula",
+        {"formats": ["csv"], "safe_csv": True},
+    ),
+    "network": ExportPreset("Network for Gephi (GEXF)", "who mentions whom", {"formats": ["gexf"]}),
+    "publish": ExportPreset(
+        "Ids only, to publish", "what most terms let you hand on: no texts, no names", {"formats": ["ids"]}
+    ),
+    "records": ExportPreset("Records for programs (JSON lines)", "an object per line", {"formats": ["jsonl"]}),
+    "responses": ExportPreset(
+        "Original responses (WARC)", "for archives, if the campaign kept them", {"formats": ["warc"]}
+    ),
+}
+"""Exports by plain names; the first is the default."""
 
 
 class PostChoice(BaseModel):
@@ -54,6 +85,23 @@ class ExportChoice(BaseModel):
     only_active: bool = Field(False, description="of a refreshed dataset: only accounts found active")
     safe_csv: bool = Field(False, description="CSV for spreadsheets: no text is a formula")
     pseudonymise: bool = Field(False, description="hash names; the server has the key in SOCIALCRAWL_KEY")
+    preset: PresetName | Literal[""] = Field("", description="a ready choice, in place of format and safe_csv")
+
+    def list_options(self) -> dict[str, Any]:
+        """Return the arguments of `Dataset.export`."""
+        given = self.model_dump(exclude={"format", "preset"}) | {"formats": list(dict.fromkeys(self.format))}
+        return {**given, "safe_csv": False, **PRESETS[self.preset].options} if self.preset else given
+
+    def describe(self) -> str:
+        """Return what is in the export, for people."""
+        named = PRESETS[self.preset].title if self.preset else ", ".join(dict.fromkeys(self.format))
+        return f"{named}, without names" if self.pseudonymise else named
+
+
+class ExportOrder(ExportChoice):
+    """The same as JSON, where a number is no switch."""
+
+    model_config = ConfigDict(strict=True)
 
 
 class ExportProgress(BaseModel):
@@ -61,6 +109,25 @@ class ExportProgress(BaseModel):
 
     writing: str | None = Field(description="what is being written, such as posts; null: nothing is")
     rows: int = Field(description="rows of it that were written")
+
+
+class KeptExportItem(BaseModel):
+    """An export that these pages write or keep."""
+
+    id: str
+    title: str = Field(description="what is in it")
+    begun: str = Field(description="when somebody asked for it, ISO 8601")
+    deleted: str = Field(description="when it is deleted at the latest")
+    writing: str | None = Field(description="what is being written, such as posts; null: it is finished or failed")
+    rows: int = Field(description="rows of that which are written")
+    size: int = Field(description="bytes of the archive; 0: there is none yet")
+    why: str = Field(description='why it failed; "": it did not')
+
+
+class KeptExportItems(BaseModel):
+    """The exports of a campaign that these pages write or keep, the newest first."""
+
+    exports: list[KeptExportItem]
 
 
 class IndexItem(BaseModel):

@@ -8,19 +8,28 @@ import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode
 
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.exceptions import HTTPException
+from fastapi.responses import FileResponse, RedirectResponse, Response
 from markupsafe import Markup
+from pydantic import ValidationError
 
 from socialcrawl import SettingsError, SocialcrawlError
 from socialcrawl.text.post_query import PostQuery, parse_query
 from socialcrawl.text.post_words import normalize
 from socialcrawl.text.terminal import escape_controls
 from socialcrawl.text.wording import parse_instant
-from socialcrawl.web.data_api import Work, describe_index, download_export
-from socialcrawl.web.data_models import LONGEST_QUERY, ExportChoice, PostChoice, SqlForm, SqlQuery
+from socialcrawl.web.data_api import (
+    ExportId,
+    Work,
+    describe_export,
+    describe_index,
+    download_export,
+    send_kept_export,
+)
+from socialcrawl.web.data_models import LONGEST_QUERY, PRESETS, ExportChoice, PostChoice, SqlForm, SqlQuery
 from socialcrawl.web.data_reading import MOST_COUNTED, QUERY_TIME, count_hits, include_day, read_answer, search_posts
 from socialcrawl.web.http_api import OWN, Campaigns, Status
 from socialcrawl.web.page_answers import name_download, read_change, render
@@ -109,11 +118,48 @@ def download_answer(status: Status, project: Campaigns, work: Work, wanted: Anno
 
 
 @data_pages.get("/campaigns/{key}/export")
-def show_export(request: Request, status: Status, project: Campaigns) -> Response:
-    """Show the form of an export."""
+def show_export(request: Request, status: Status, project: Campaigns, work: Work) -> Response:
+    """Show the form of an export, and the exports that are kept."""
     with project.open(status.key) as data:
         terms = data.describe_terms(campaign=status.name)
-    return render(request, "export.html", status=status, terms=terms, has_key=bool(os.environ.get("SOCIALCRAWL_KEY")))
+    return render(
+        request, "export.html", status=status, terms=terms, has_key=bool(os.environ.get("SOCIALCRAWL_KEY")),
+        presets=PRESETS, exports=[describe_export(one) for one in work.kept.list_exports(status)],
+    )  # fmt: skip
+
+
+@data_pages.get("/campaigns/{key}/exports")
+def show_kept_exports(request: Request, status: Status, work: Work) -> Response:
+    """Return the part of the page that lists the exports which are kept."""
+    exports = [describe_export(one) for one in work.kept.list_exports(status)]
+    return render(request, "kept_exports.html", status=status, exports=exports)
+
+
+@data_pages.post("/campaigns/{key}/exports")
+async def start_export(request: Request, status: Status, work: Work) -> Response:
+    """Begin to write an export that is kept, by its button."""
+    form = await read_change(request)
+    formats = parse_qs((await request.body()).decode("utf-8", "replace")).get("format", [])
+    try:
+        choice = ExportChoice.model_validate({**form, "format": formats})
+    except ValidationError as error:
+        raise HTTPException(422, "This is no choice of the form: open its page again.") from error
+    work.kept.start(status, choice.list_options(), choice.describe())
+    return RedirectResponse(f"/campaigns/{status.key}/export#exports", 303)
+
+
+@data_pages.post("/campaigns/{key}/exports/{number}/delete")
+async def delete_export(request: Request, status: Status, work: Work, number: ExportId) -> Response:
+    """Delete an export that is kept, by its button."""
+    await read_change(request)
+    work.kept.delete(status, number)
+    return RedirectResponse(f"/campaigns/{status.key}/export#exports", 303)
+
+
+@data_pages.get("/campaigns/{key}/exports/{number}.zip")
+def download_kept_export(status: Status, work: Work, number: ExportId) -> FileResponse:
+    """Return an export that is kept, as a file."""
+    return send_kept_export(status, work, number)
 
 
 @data_pages.get("/campaigns/{key}/export.zip", dependencies=OWN)

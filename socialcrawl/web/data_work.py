@@ -1,11 +1,13 @@
 """What pages and API do with data that takes long: queries, exports, and the search index, each within bounds."""
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from fastapi import Request
 
 from socialcrawl import CampaignStatus, Project, SocialcrawlError
+from socialcrawl.web.kept_exports import KeptExports
 from socialcrawl.web.work_slots import WorkSlots
 
 QUERIES = 4  # searches and SQL at once, of all viewers
@@ -78,16 +80,22 @@ class SearchIndexing:
 class DataWork:
     """The work on data that is under way.
 
+    Args:
+        project: the campaigns.
+        now: the clock, Unix seconds.
+
     Attributes:
         queries: slots of searches and SQL.
         exports: slots of exports, and of reports as files.
+        kept: exports that are written while nobody waits, and kept for a while.
         drafting: the slot of quotes and previews; a few more wait.
         indexing: brings search indexes up to date.
         writing: what the newest export of each campaign writes, and how many of its rows are written, by campaign.
     """
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, now: Callable[[], float]) -> None:
         self.queries, self.exports = WorkSlots(QUERIES, "searches and queries"), WorkSlots(EXPORTS, "exports")
+        self.kept = KeptExports(project, self.exports, now)
         self.drafting = WorkSlots(1, "quotes and previews", MOST_WAITING)
         self.indexing = SearchIndexing(project)
         self.writing: dict[str, tuple[str, int]] = {}

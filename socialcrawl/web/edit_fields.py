@@ -17,9 +17,9 @@ IF_IN_TEMPLATE = ("source.base_url", "source.contact", "source.hosts")
 """Those of BASIC that matter on some platforms only: their templates set them."""
 CHOSEN = ("kind", "source.platform")
 """What is chosen before there is a form, and stays."""
-BY_HAND = ("notify.command", "source.insecure")
+BY_HAND = ("notify.command", "source.insecure", "fleet.scheduler")
 """What pages do not change: whoever has their token should not get to run programs of this machine, nor reach others
-behind it."""
+behind it, nor have a scheduler of theirs trusted."""
 LOADED = ("crawl.estimator", "crawl.start", "crawl.strategy", "crawl.shadows", "sample.walk")
 """Names that may be module:Class, which pages do not load."""
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 
 from socialcrawl import SettingsError
-from socialcrawl.web.field_labels import name_field
+from socialcrawl.web.field_labels import BASIC, MORE, name_field
 
 PLACE = re.compile(r"\b(\w+) under \[(\w+)\]|\[(\w+)\] (\w+)")
 HINTS = (
@@ -21,6 +21,8 @@ GIVEN = re.compile(r"\b(write|as) \w+ = (\S+)")
 SET = re.compile(r"\bset (\w+) = (\w+)")
 UNDER = re.compile(r"\b(\w+) (?:under|in) \[(\w+)\]")
 SECTION = re.compile(r" ?\(?\b(?:under|in) \[(\w+)\]\)?")
+NAMED = re.compile(r"\[(\w+)\]")
+AMOUNT = re.compile(r"” = ([\d.]+)(?: dollars)?")
 SWITCHES = {"true": "yes", "false": "no"}
 
 
@@ -46,12 +48,12 @@ def locate_problems(error: SettingsError, file: str = "", known: Collection[str]
     return found
 
 
-def put_in_words(sentence: str, known: Collection[str]) -> str:
+def put_in_words(sentence: str, known: Collection[str] = (*BASIC, *MORE)) -> str:
     """Return a sentence about a campaign file as one about a form: with labels in place of keys and sections.
 
     Args:
         sentence: see `locate_problems`.
-        known: the keys of the form.
+        known: the keys of the form; all that have a label where there is no form.
     """
 
     def name(key: str, section: str = "") -> str:
@@ -63,8 +65,14 @@ def put_in_words(sentence: str, known: Collection[str]) -> str:
     said = GIVEN.sub(lambda found: f"{found[1]} {found[2]}", said)
     said = SET.sub(lambda found: f"set {name(found[1])} to {SWITCHES.get(found[2], found[2])}", said)
     said = UNDER.sub(lambda found: name(found[1], f"{found[2]}."), said)
+    sections = NAMED.findall(sentence)
+    for section, _, key in (one.partition(".") for one in known):
+        if section in sections and "_" in key:  # no other word is written so
+            said = re.sub(rf"\b{key}\b", name(key, f"{section}."), said)
+    said = AMOUNT.sub(r"” (\1)", said)
     said = SECTION.sub("", said)
-    return said[:1].upper() + said[1:]
+    is_path = re.match(r"\S*(?:/|\.toml\b)", said) is not None
+    return said if is_path else said[:1].upper() + said[1:]
 
 
 def _list_lines(items: list[str]) -> str:

@@ -74,7 +74,7 @@ async def export_campaign(
     slots.take()
     folder, stop = Path(mkdtemp(prefix="socialcrawl-")), threading.Event()
     name = f"{status.name}-export"
-    writing = asyncio.create_task(asyncio.to_thread(_write_export, project, status, folder, options, stop, tell=tell))
+    writing = asyncio.create_task(asyncio.to_thread(write_export, project, status, folder, options, stop, tell=tell))
     try:
         while not (await asyncio.wait({writing}, timeout=LOOK))[0]:
             if await request.is_disconnected():
@@ -89,7 +89,7 @@ async def export_campaign(
         raise
 
 
-def _write_export(
+def write_export(
     project: Project,
     status: CampaignStatus,
     folder: Path,
@@ -98,6 +98,20 @@ def _write_export(
     *,
     tell: Callable[[str, int], None],
 ) -> None:
+    """Write an export of a campaign into a folder in a temporary one.
+
+    Args:
+        project: the campaigns.
+        status: the campaign.
+        folder: the temporary folder.
+        options: arguments of `Dataset.export`.
+        stop: set to end it.
+        tell: called with what is being written, and how many of its rows were.
+
+    Raises:
+        SocialcrawlError: what is wanted cannot be had, is too large, or was ended.
+    """
+
     def watch(what: str, rows: int) -> None:
         if stop.is_set():
             raise SocialcrawlError("The export was cancelled.")

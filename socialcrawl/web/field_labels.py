@@ -43,7 +43,8 @@ MORE = {
     "schedule.continuous": "Always on", "schedule.cron": "Times to begin, as for cron",
     "schedule.every": "Time between turns", "schedule.lasting": "Length of a turn",
     "schedule.between": "Hours of the day",
-    "schedule.timezone": "Time zone", "compliance.every": "Time between checks", "notify.on": "Events to report",
+    "schedule.timezone": "Time zone", "compliance.every": "Time between checks",
+    "fleet.scheduler": "Address of the Dask scheduler", "notify.on": "Events to report",
     "notify.command": "Program to run", "notify.webhook_env": "Variable of the webhook's address",
     "notify.apprise_env": "Variable of apprise's addresses",
     "track.topical": "Only links on topic count", "track.extra": "Extra cash for links on topic",
@@ -121,6 +122,7 @@ SECTIONS = {
     "limits": "Rate limits of your own, and pauses after errors",
     "schedule": "When the campaign runs",
     "compliance": "Checks for posts that the platform no longer shows, which are deleted",
+    "fleet": "Workers that send the requests, on this machine or others",
     "notify": "Notices when the campaign is paused, done or stalled, or its platform is down",
 }
 

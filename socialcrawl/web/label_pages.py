@@ -13,6 +13,7 @@ from fastapi.responses import RedirectResponse, Response
 
 import socialcrawl as sc
 from socialcrawl.web.edit_api import Turns
+from socialcrawl.web.edit_problems import put_in_words
 from socialcrawl.web.file_edits import describe_effect, find_next_button
 from socialcrawl.web.http_api import Status
 from socialcrawl.web.label_api import Queues
@@ -157,7 +158,7 @@ def _render(
     Raises:
         SocialcrawlError: the labels cannot be read.
     """
-    said = {part: str((wrong or {}).get(part, "")) for part in ("label", "train", "use")}
+    said = {part: put_in_words(str((wrong or {}).get(part, ""))) for part in ("label", "train", "use")}
     queue: LabelQueue | None = None
     try:
         queue = queues.read(status, drawn=wanted.drawn, author=wanted.author or None)

@@ -116,6 +116,7 @@ def make_app(project: Project, settings: WebSettings) -> App:
         poller.cancel()
         with suppress(asyncio.CancelledError):
             await poller
+        app.state.data_work.kept.close()
 
     app = _DescribedApp(
         title="socialcrawl", version=__version__, description=DESCRIPTION, lifespan=watch_campaigns,
@@ -125,7 +126,7 @@ def make_app(project: Project, settings: WebSettings) -> App:
     app.state.readings = CampaignReadings(project, settings.now, settings.patience)
     app.state.templates = make_templates()
     app.state.templates.globals["style_ids"] = find_style_ids(app.state.plotly)
-    app.state.label_queues, app.state.data_work = LabelQueues(project), DataWork(project)
+    app.state.label_queues, app.state.data_work = LabelQueues(project), DataWork(project, settings.now)
     for router in ROUTERS:
         app.include_router(router)
     app.mount("/static", _StaticFiles(directory=FOLDER / "static"))

@@ -61,6 +61,7 @@ MEANINGS = {
     "--users": ("the number of generated accounts", "Number of nodes|^Of a generated"),
     "--web": ("a known web graph", "web graph"),
     "--window": ("the length of a rate-limit window", "[Ll]ength of .*rate-limit window"),
+    "--workers": ("the number of workers", "workers that share|worker processes"),
     "--world-seed": ("the seed of generated worlds", "^Of (the )?generated world"),
     "--yes": ("do not ask", "without asking"),
 }

@@ -49,7 +49,7 @@ def at(connection, version):
     config = make_alembic_config()
     config.attributes["connection"] = connection
     with connection.begin():
-        going = command.downgrade if version < "0019" else command.upgrade
+        going = command.downgrade if version < "0021" else command.upgrade
         going(config, version)
 
 
@@ -74,7 +74,7 @@ def watched(connection):
     for table, row in (
         (shadow, {"campaign": 1, "n": 8, "estimator": "bfs", "score": 0.5}),
         (daemon, {"id": "here 1", "host": "here", "pid": 1, "began_at": format_time(AT),
-                  "beat_at": format_time(AT + 1)}),
+                  "beat_at": format_time(AT + 1), "weight": 2.5, "campaigns": "[1, 2]"}),
         (lease, {"campaign": 1, "daemon": "here 1", "taken_at": format_time(AT), "beat_at": format_time(AT + 1),
                  "state": "paused", "why": "somebody said so", "until": format_time(AT + 9), "since": format_time(AT),
                  "file": "/campaigns/one.toml"}),
@@ -93,6 +93,7 @@ def watched(connection):
     connection.execute(insert(post_check).values(post=key, checked_at=format_time(AT)))
     paused = {"paused_at": format_time(AT), "paused_by": "backup"}
     connection.execute(update(campaign).where(campaign.c.id == 1).values(refresh_rate=3, **paused))
+    connection.execute(update(request).where(request.c.campaign == 1, request.c.n > 5).values(clock=AT, opens="[0]"))
     connection.execute(update(pick).where(pick.c.campaign == 1, pick.c.n > 5).values(since="a mark"))
     connection.execute(update(outcome).where(outcome.c.campaign == 1, outcome.c.n > 3).values(mark="another"))
 

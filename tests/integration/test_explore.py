@@ -111,7 +111,7 @@ def test_pages_tables_questions_and_views_are_shown_and_nothing_can_be_changed(t
                     assert other.connect_ex(place) != 0, "only this machine is let in"
         assert child.poll() is None
     assert child.returncode == 0
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["my.town.db", "my.town.db.before-0019"]  # upgraded
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["my.town.db", "my.town.db.before-0021"]  # upgraded
     assert rows_of(path) == before
 
 

@@ -69,6 +69,7 @@ def test_somebody_searches_posts_asks_by_sql_and_downloads_an_export(folder, tmp
         page.go_back()
         page.go_back()
         page.get_by_role("link", name="Export").click()
+        page.get_by_text("Choose files and options").click()
         page.get_by_text("CSV all tables").click()
         archive = read_download(page, page.get_by_role("button", name="Download").click)
         with zipfile.ZipFile(io.BytesIO(archive)) as opened:

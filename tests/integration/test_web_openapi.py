@@ -54,6 +54,9 @@ def ask(operation, strategy, headers):
         if len(answer.request.url) > LONGEST_ADDRESS:  # the server refuses these before the API sees them
             assert answer.status_code == 400
             return
+        if answer.status_code == 503:  # exports go on after their answer, and no more are begun meanwhile
+            assert int(*answer.headers["retry-after"]) > 0
+            return
         case.validate_response(answer, headers=headers, excluded_checks=excluded)
         codes.add(answer.status_code)
 

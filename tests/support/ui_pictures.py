@@ -3,7 +3,7 @@
 Without a folder of campaigns, two demos and campaigns of the other kinds run first. Widths of a phone, a tablet and a
 large screen, light and dark.
 `python tests/support/ui_pictures.py --live FILE` draws the picture of the README: `socialcrawl demo --ui` half-way;
-`--label FILE` that of a post to label.
+`--label FILE` that of a post to label, and `--overview FILE` that of the list of campaigns.
 """
 
 import os
@@ -19,6 +19,7 @@ from commands import COMMAND, ENVIRONMENT, socialcrawl
 from kind_campaigns import make_refresh, make_sample, make_track
 from PIL import Image
 from web_pages import browsing, served
+from x_crawls import TOPIC, posts_file
 
 WIDTHS = (400, 1024, 1920)
 SCHEMES = ("light", "dark")
@@ -132,19 +133,43 @@ def take_label_picture(out: Path, folder: Path) -> None:
     Image.open(out).convert("RGB").quantize(COLOURS).save(out, optimize=True)
 
 
+def make_campaigns(folder: Path) -> None:
+    """Run two demos and campaigns of the other kinds."""
+    posts = str(posts_file(2_000))
+    for words in (
+        ("--db", "astronomy.db", "--steps", "150", "--control", "0.1"),
+        ("--kind", "capture", "--db", "week.db"),
+    ):
+        done = socialcrawl("demo", "--posts", posts, "--keyword", TOPIC, *words, folder=folder)
+        assert done.returncode == 0, done.stderr
+    for make in (make_track, make_refresh, make_sample):
+        make(folder / f"{make.__name__.removeprefix('make_')}.db")
+
+
+def take_overview_picture(out: Path, folder: Path) -> None:
+    """Take the picture of the list of campaigns."""
+    make_campaigns(folder)
+    with served(folder, state=folder / "state") as pages, browsing(viewport={"width": 1240, "height": 900}) as page:
+        page.goto(pages.url)
+        page.get_by_text("Live: changes appear by themselves.").wait_for()
+        end = page.locator("[data-events]").bounding_box()
+        page.screenshot(
+            path=out, full_page=True, clip={"x": 0, "y": 0, "width": 1240, "height": end["y"] + end["height"] + 16}
+        )
+    Image.open(out).convert("RGB").quantize(COLOURS).save(out, optimize=True)
+
+
+PICTURES = {"--live": take_live_picture, "--label": take_label_picture, "--overview": take_overview_picture}
+
 if __name__ == "__main__":
-    if sys.argv[1] in ("--live", "--label"):
+    if sys.argv[1] in PICTURES:
         with TemporaryDirectory() as made:
-            take = take_live_picture if sys.argv[1] == "--live" else take_label_picture
-            take(Path(sys.argv[2]), Path(made))
+            PICTURES[sys.argv[1]](Path(sys.argv[2]), Path(made))
         sys.exit()
     out = Path(sys.argv[1])
     with TemporaryDirectory() as made:
         if len(sys.argv) > 2:
             take_pictures(out, Path(sys.argv[2]), Path(made))
         else:
-            socialcrawl("demo", "--db", "astronomy.db", "--steps", "150", "--control", "0.1", folder=made)
-            socialcrawl("demo", "--kind", "capture", "--db", "week.db", folder=made)
-            for make in (make_track, make_refresh, make_sample):
-                make(Path(made) / f"{make.__name__.removeprefix('make_')}.db")
+            make_campaigns(Path(made))
             take_pictures(out, Path(made), Path(made) / "state")

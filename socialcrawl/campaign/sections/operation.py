@@ -64,6 +64,16 @@ class ComplianceSection(Section):
         return None if self.every is None else parse_seconds(self.every)
 
 
+class FleetSection(Section):
+    """Who sends the requests of a campaign: the process that runs it, or the workers of a Dask cluster."""
+
+    scheduler: Annotated[str, Field(pattern=r"^(tcp|tls)://[^\s/@?#]+:\d+$")] | None = Field(
+        default=None,
+        description="address of a Dask scheduler whose workers send the requests: tcp://10.0.0.1:8786; none: this "
+        "process sends them",
+    )
+
+
 class NotifySection(Section):
     """Notices of a daemon: when the campaign is paused, stopped, done or stalled, or its platform is down."""
 

@@ -68,7 +68,7 @@ class TopicSection(Section):
 class AccountsSection(Section):
     """Accounts that are never read, such as bots and hubs."""
 
-    exclude: Names = Field(default=[], description="usernames, or patterns with * (*_bot), that are never read")
+    exclude: Names = Field(default=[], description="usernames, ids, or patterns with * (*_bot), that are never read")
     include: Names = Field(default=[], description="exceptions: read although a pattern excludes them")
 
     @model_validator(mode="after")

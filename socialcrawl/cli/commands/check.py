@@ -98,6 +98,8 @@ def _list_differences(plan: Plan) -> Iterator[str]:
     shadows = settings.crawl.shadows
     if "shadows" not in list_foreign_keys(settings.kind) and shadows != list_usual_shadows(settings.crawl.estimator):
         yield f"{'shadow' if len(shadows) == 1 else 'shadows'} {', '.join(shadows)}" if shadows else "no shadows"
+    if settings.fleet.scheduler:
+        yield f"sent by the workers of {settings.fleet.scheduler}"
     if plan.schedule != Schedule():
         yield plan.schedule.describe()
     if settings.limits.weight != 1.0:

@@ -39,6 +39,8 @@ from socialcrawl.daemon.notices import COMMAND_PATIENCE, EVENT_OF, Notices
 from socialcrawl.engine.clock import SteadyClock
 from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError
+from socialcrawl.fleet.dask_client import load_distributed
+from socialcrawl.fleet.shared_fleets import SharedFleets
 from socialcrawl.storage.database.filetypes import describe_wrong_campaign
 from socialcrawl.system.secret import read_secret, read_secret_addresses
 from socialcrawl.text.wording import format_span
@@ -64,6 +66,8 @@ class DaemonOptions:
     ui: str | None = None
     log_file: Path | None = None
     until_done: bool = False
+    worker_processes: int = 0
+    weight: float = 1.0
 
 
 def operate(wanted: DaemonOptions) -> int:
@@ -72,21 +76,26 @@ def operate(wanted: DaemonOptions) -> int:
         raise SettingsError(f"There is no folder {wanted.folder}: make it, and put campaign files (*.toml) into it.")
     if wanted.folder.is_file() and (wrong := describe_wrong_campaign(wanted.folder)) is not None:
         raise SettingsError(wrong)
+    if wanted.worker_processes:
+        load_distributed()  # or say at once that it is missing
     with ExitStack() as undo:
         stream = sys.stderr if wanted.log_file is None else undo.enter_context(BoundedLogFile(wanted.log_file))
         undo.callback(configure(wanted.log, stream))
         notifier = _StateNotifier()
         undo.callback(notifier.close)
         time = SteadyClock()
+        fleets = SharedFleets(wanted.worker_processes)
+        undo.callback(fleets.close)
         who = DaemonIdentity(socket.gethostname(), os.getpid())
         daemon = Daemon(
             wanted.folder,
-            ProcessContext(time),
+            ProcessContext(time, fleets=fleets),
             ThreadPoolExecutor(wanted.workers + 1),
             who,
             notifier.announce,
             stall=wanted.stall,
             until_done=wanted.until_done,
+            weight=wanted.weight,
         )
         notifier.daemon = daemon
         if wanted.health is not None:

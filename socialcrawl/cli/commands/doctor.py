@@ -4,6 +4,7 @@ It is one request, one more for each other thing that a capture reads, and two m
 rules are shown.
 """
 
+import asyncio
 import json
 import platform
 import shutil
@@ -28,6 +29,9 @@ from socialcrawl.crawls.registry import kind_of
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import Credential, Grant, Page, Reply, ReplyKind, Request, format_time
 from socialcrawl.errors import SettingsError, SocialcrawlError, StoreError
+from socialcrawl.fleet.dask_client import inspect_workers
+from socialcrawl.fleet.fleet_executor import check_fleet
+from socialcrawl.fleet.worker_wires import WireSpec
 from socialcrawl.platforms.base import CaptureProbe, Wired
 from socialcrawl.platforms.facts import DEFAULT
 from socialcrawl.ratelimit.billing_cycle import find_cycle
@@ -48,6 +52,7 @@ from socialcrawl.storage.database.health import (
     open_existing,
     read_schema_state,
 )
+from socialcrawl.system.plugins import describe_error
 from socialcrawl.system.state_folder import make_state_folder
 from socialcrawl.text.terminal import write_json
 from socialcrawl.text.wording import format_span, pluralize
@@ -117,6 +122,8 @@ def _make_checks(file: Path | None, *, offline: bool) -> Iterator[DoctorCheck]:
     if isinstance(settings.database, Path):
         yield _check_disk(settings.database.parent, find_reserved_space(settings, None).describe_shortage())
     yield _check_database(settings)
+    if settings.fleet.scheduler and not offline:
+        yield _check_fleet(plan, settings.fleet.scheduler)
     yield from _check_tokens(plan, clock, offline=offline)
 
 
@@ -204,6 +211,28 @@ def _check_tokens(plan: Plan, clock: SystemClock, *, offline: bool) -> Iterator[
         yield DoctorCheck(NOTE, "request", "left out: whether the token works was not tried")
         return
     yield from _send_request(plan, clock)
+
+
+def _check_fleet(plan: Plan, scheduler: str) -> DoctorCheck:
+    """Look at the workers that send the requests: whether they answer, their versions and their tokens."""
+    try:
+        check_fleet(plan)
+        found = asyncio.run(inspect_workers(scheduler, WireSpec.of(plan).list_names()))
+    except SettingsError as error:
+        return DoctorCheck(FAIL, "workers", str(error))
+    except (OSError, TimeoutError) as error:
+        why = f"no Dask scheduler answers at {scheduler} ({describe_error(error)})"
+        return DoctorCheck(
+            FAIL, "workers", f"{why}: start it with `dask scheduler`, or correct scheduler under [fleet]"
+        )
+    if not found:
+        return DoctorCheck(
+            WARN, "workers", f"{scheduler} has no workers yet: start some with `dask worker {scheduler}`"
+        )
+    if wrong := [f"{name}: {why}" for name, facts in found.items() for why in facts.list_faults()]:
+        return DoctorCheck(FAIL, "workers", "; ".join(wrong))
+    names = f"{pluralize(len(found), 'worker')} of {scheduler}"
+    return DoctorCheck(OK, "workers", f"{names}, with this version of socialcrawl and all tokens")
 
 
 def _list_variables(settings: Settings) -> Iterator[str]:

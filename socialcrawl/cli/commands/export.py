@@ -10,8 +10,10 @@ from socialcrawl.api.data_export import write_export
 from socialcrawl.cli.commands.sql import choose_campaign
 from socialcrawl.cli.databases import ChosenDatabase
 from socialcrawl.cli.running_campaigns import give_way
+from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.export import ExportOptions
 from socialcrawl.exporters.export_folder import check_folder
+from socialcrawl.exporters.partitioned import NAME, PartitionOptions, write_dataset
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.render.progress import show_progress
 from socialcrawl.storage.database.address import DatabaseAddress
@@ -56,3 +58,49 @@ def export_data(
     if set(wanted.formats) != {"ids"}:
         for text in filter(None, restricted):
             write_error(text)
+
+
+def export_partitions(
+    where: DatabaseAddress, folder: Path, wanted: ExportOptions, dataset: PartitionOptions, *, as_json: bool
+) -> None:
+    """Write a dataset or what is new in it, and say what changed.
+
+    Args:
+        where: the database.
+        folder: of the dataset.
+        wanted: the options of exports; a dataset has only some of them.
+        dataset: the others.
+        as_json: whether what changed is printed as JSON.
+
+    Raises:
+        SettingsError: an option is given that does not go with the others.
+    """
+    _check_dataset(wanted)
+    with open_database(where, create=False) as connection, show_progress("exporting", unit="rows") as watch:
+        name = None if dataset.whole else choose_campaign(connection, dataset.campaign)
+        done = write_dataset(connection, folder, replace(dataset, campaign=name), watch)
+    if as_json:
+        write_json(orjson.dumps(done).decode())
+        return
+    for table, facts in done["tables"].items():
+        write_line(f"{folder / table}: {pluralize(facts['rows'], 'row')}, {pluralize(facts['files'], 'file')}")
+    write_line(f"{pluralize(done['posts_added'], 'post')} added, {done['posts_removed']:,} removed")
+    if done["files_rewritten"]:
+        write_line(f"{pluralize(done['files_rewritten'], 'file')} changed, because the database changed")
+    write_error("these files name people: read the notes on terms in docs/how-to/exports.md before you hand them on")
+
+
+def _check_dataset(wanted: ExportOptions) -> None:
+    if wanted.formats != (NAME,):
+        raise SettingsError(
+            f"--partition-by and --since-last are for --format {NAME}, which goes with no other format: run the "
+            "command once for each."
+        )
+    given = {
+        "--pseudonymise": wanted.key is not None,
+        "--only-active": wanted.active,
+        "--only-on-topic": wanted.on_topic,
+        "--safe-csv": wanted.safe_csv,
+    }
+    if refused := [name for name, is_given in given.items() if is_given]:
+        raise SettingsError(f"--format {NAME} does not go with {refused[0]}: remove one of the two.")

@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,6 +27,7 @@ from socialcrawl.storage.erasure import execution, forgetting
 from socialcrawl.storage.erasure.forgetting import ErasureReport
 from socialcrawl.storage.erasure.orders import ErasureOrder
 from socialcrawl.storage.erasure.ownership import find_similar_names
+from socialcrawl.storage.erasure.retention import retain_while_running
 from socialcrawl.storage.queries.summary import ElsewhereError, choose_platform
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.text.terminal import write_error, write_json, write_line
@@ -74,13 +76,14 @@ MATCHES = {
 class ErasureOptions:
     """How it is done: `dry` changes nothing, `yes` asks nobody, `as_json` prints one JSON object.
 
-    `pause`: campaigns that a daemon runs are paused meanwhile.
+    `pause`: campaigns that a daemon runs are paused meanwhile. `running`: they run on; only `retain` can do that.
     """
 
     dry: bool = False
     yes: bool = False
     as_json: bool = False
     pause: bool = False
+    running: bool = False
 
 
 def parse_days(text: str) -> float:
@@ -213,22 +216,27 @@ def retain(where: DatabaseAddress, manner: ErasureOptions, kept: float) -> Erasu
     now = SystemClock().now()
     before = format_time(max(0.0, now - kept))
     work = partial(forgetting.retain, before=before, now=format_time(now))
+    steps = partial(retain_while_running, before=before, now=format_time(now), rest=time.sleep)
     with open_database(where, create=False) as connection:
         oldest = forgetting.find_oldest(connection)
     nothing = f"all content here was fetched since {oldest[:19]}Z" if oldest else "no content is stored here"
     return run_erasure(
-        where, PlannedErasure("retain", work, f", fetched before {before[:19]}Z", nothing=nothing), manner
+        where, PlannedErasure("retain", work, f", fetched before {before[:19]}Z", nothing=nothing, steps=steps), manner
     )
 
 
 class PlannedErasure(NamedTuple):
-    """What a command does: its name and work in a transaction, what is said of it and where nothing goes."""
+    """What a command does: its name and work in a transaction, what is said of it and where nothing goes.
+
+    `steps`: the same work in small transactions, while campaigns run; None: it cannot be done so.
+    """
 
     command: str
     work: Callable[[Opened], ErasureReport]
     more: str
     kind: str = "user"
     nothing: str = "there is nothing of it here"
+    steps: Callable[..., ErasureReport] | None = None
 
 
 def run_erasure(where: DatabaseAddress, erasure: PlannedErasure, manner: ErasureOptions) -> ErasureReport:
@@ -254,6 +262,8 @@ def run_erasure(where: DatabaseAddress, erasure: PlannedErasure, manner: Erasure
 
     def erase() -> ErasureReport:
         with open_database(where, create=False, durable=True) as connection, show_progress("forgetting") as watch:
+            if manner.running and erasure.steps is not None:
+                return erasure.steps(connection, watch=partial(watch, "posts"))
             report = execution.erase(connection, erasure.work)
             watch("computing reports again")
             renew_snapshots(CampaignTraces(connection))

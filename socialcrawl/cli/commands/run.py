@@ -30,7 +30,9 @@ DONE, FAILED, USAGE, STOPPED, INTERRUPTED = 0, 1, 2, 3, 130
 CODES = {"done": DONE, "failed": FAILED, "budget": STOPPED, "room": STOPPED, "interrupted": INTERRUPTED}
 
 
-def run_campaign(settings: Settings, console: Console, *, quiet: bool = False, change: bool = False) -> Ending:
+def run_campaign(
+    settings: Settings, console: Console, *, quiet: bool = False, change: bool = False, workers: int = 0
+) -> Ending:
     """Run a campaign until it is done or stopped, watched on `console`.
 
     Args:
@@ -38,6 +40,7 @@ def run_campaign(settings: Settings, console: Console, *, quiet: bool = False, c
         console: where a person looks; plain lines where it is no terminal.
         quiet: whether to show nothing.
         change: whether a file is taken up that is another than its history rests on.
+        workers: how many worker processes send its requests; 0: none.
     """
     view = CampaignView() if quiet else ScreenView(console) if console.is_terminal else LineView(console)
 
@@ -47,7 +50,7 @@ def run_campaign(settings: Settings, console: Console, *, quiet: bool = False, c
 
     # A live picture says by itself that it stops.
     silent = quiet or console.is_terminal
-    return run_to_end(settings, view, announce=announce, silent=silent, change=change)
+    return run_to_end(settings, view, announce=announce, silent=silent, change=change, workers=workers)
 
 
 def show_preview(plan: Plan, console: Console, *, change: bool, as_json: bool) -> None:

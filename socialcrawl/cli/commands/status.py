@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -109,7 +109,7 @@ def show_status(given: CampaignPlaces, console: Console, *, as_json: bool) -> in
     if as_json:
         write_json(json.dumps([_make_plain(row, now) | {"watched": row.held.daemon in watching} for row in rows]))
         return DONE
-    console.print(_make_table(rows))
+    console.print(_make_table(rows, watching))
     for line in _format_daemons([row.held for row in rows], list(watching.values()), now):
         console.print(Text(line), soft_wrap=True)
     for where, checks in {row.where: row.checks for row in rows if row.checks is not None}.items():
@@ -157,7 +157,8 @@ def stop_daemons(given: CampaignPlaces, console: Console) -> int:
     _report_broken(given)
     for where in given.places:
         with open_database(where, create=False, busy=HURRY) as connection:
-            waiting += [(where, one.id) for one in daemons.request_stop(connection, _get_now())]
+            now = daemons.read_clock(connection, _get_now())
+            waiting += [(where, one.id) for one in daemons.request_stop(connection, now)]
     if not waiting:
         console.print("no daemon runs campaigns of these databases")
         return DONE
@@ -184,20 +185,27 @@ def _wait_for_leaving(waiting: list[tuple[DatabaseAddress, str]]) -> list[tuple[
 
 def _find_alive(where: DatabaseAddress) -> list[str]:
     with open_database(where, create=False, busy=HURRY) as connection:
-        return [one.id for one in daemons.find_live_daemons(connection, _get_now())]
+        now = daemons.read_clock(connection, _get_now())
+        return [one.id for one in daemons.find_live_daemons(connection, now)]
 
 
-def _make_table(rows: Sequence[KnownCampaign]) -> Table:
-    """Return the campaigns as a table; it has their files where a name does not tell which one is meant."""
+def _make_table(rows: Sequence[KnownCampaign], watching: Mapping[str, LiveDaemon]) -> Table:
+    """Return the campaigns as a table; it has their files where a name does not tell which one is meant.
+
+    Where several daemons watch them, it also has the daemon that runs each one, or ran it last.
+    """
     named = any(row.file is not None and (row.file.stem != row.held.campaign or row.where == row.file) for row in rows)
     table = Table(box=None, pad_edge=False)
-    for name in ("campaign", *(("file",) if named else ()), "state", "until (UTC)", "why"):
+    several = ("daemon",) if len(watching) > 1 else ()
+    for name in ("campaign", *(("file",) if named else ()), *several, "state", "until (UTC)", "why"):
         table.add_column(name, overflow="fold", no_wrap=name == "until (UTC)")
     for row in rows:
         one = row.held
         until = "" if one.until is None else format_time(one.until)[:19].replace("T", " ")
         file = (row.file.name if row.file else "",) if named else ()
-        table.add_row(*(Text(text) for text in (one.campaign, *file, one.state, until, one.why)))
+        its = watching.get(one.daemon or "")
+        who = ("" if its is None else its.process,) if several else ()
+        table.add_row(*(Text(text) for text in (one.campaign, *file, *who, one.state, until, one.why)))
     return table
 
 

@@ -1,12 +1,13 @@
 """The commands of campaigns that run for weeks: daemon, status, pause, resume, stop."""
 
+from math import isfinite
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from socialcrawl.cli.choices import offer
-from socialcrawl.cli.options import PLACE, AllowHost, AsJson, Files, OneDatabase
+from socialcrawl.cli.options import PLACE, AllowHost, AsJson, Files, OneDatabase, WorkerProcesses
 
 AnyDatabases = Annotated[
     str | None,
@@ -38,24 +39,36 @@ def daemon(
     log_file: Annotated[
         Path | None, typer.Option(help="Write the log to this file, of 1 MB at most, and an older one beside it.")
     ] = None,
+    worker_processes: WorkerProcesses = 0,
     until_done: Annotated[
         bool, typer.Option("--until-done", help="Exit when every campaign is done or stopped, or run by others.")
     ] = False,
+    weight: Annotated[
+        float,
+        typer.Option(
+            min=0.0, help="Share of campaigns, relative to other daemons of a PostgreSQL database; 0: a spare daemon."
+        ),
+    ] = 1.0,
 ) -> None:
     """Run campaigns by their schedules.
 
-    It runs all campaigns of a folder until it is stopped, and reloads edited files.
+    It runs all campaigns of a folder until it is stopped, and reloads edited files. Daemons on one PostgreSQL database
+    share its campaigns.
     """
     from socialcrawl.cli.commands.daemon import DaemonOptions, operate  # noqa: PLC0415
     from socialcrawl.cli.commands.run import exit_process  # noqa: PLC0415
     from socialcrawl.text.wording import parse_seconds  # noqa: PLC0415
 
+    if not isfinite(weight):
+        raise typer.BadParameter("--weight is a number, such as 2.")
     if health is None and ui is None and (allow_remote or allow_host):
         raise typer.BadParameter(
             "--allow-remote and --allow-host are about pages: add --health HOST:PORT or --ui HOST:PORT."
         )
     pages = (health, allow_remote, allow_host or [])
-    options = DaemonOptions(folder, log, *pages, workers, parse_seconds(stall), ui, log_file, until_done)
+    options = DaemonOptions(
+        folder, log, *pages, workers, parse_seconds(stall), ui, log_file, until_done, worker_processes, weight
+    )
     exit_process(operate(options))
 
 

@@ -131,8 +131,9 @@ Formats = Annotated[
     list[str] | None,
     typer.Option(
         "--format",
-        help="Tables, network (gexf, graphml), ids, or original answers (warc). Default: parquet. Repeatable.",
-        **offer("parquet|csv|jsonl|gexf|graphml|ids|warc"),
+        help="Tables, network (gexf, graphml), ids, original answers (warc), or a dataset that grows (parquet-dataset, "
+        "alone). Default: parquet. Repeatable.",
+        **offer("parquet|csv|jsonl|gexf|graphml|ids|warc|parquet-dataset"),
     ),
 ]
 ExportFolder = Annotated[
@@ -145,6 +146,27 @@ ExportFolder = Annotated[
 ]
 
 
+Pseudonymise = Annotated[bool, typer.Option("--pseudonymise", help="Replace names and ids by keyed hashes.")]
+KeyVariable = Annotated[str, typer.Option(help="Environment variable that holds the key for pseudonyms.")]
+OnlyActive = Annotated[
+    bool, typer.Option("--only-active", help="Refresh campaigns: export only accounts found active.")
+]
+SafeCsv = Annotated[
+    bool,
+    typer.Option("--safe-csv", help="CSV for spreadsheets: put an apostrophe before texts that look like formulas."),
+]
+OnlyOnTopic = Annotated[bool, typer.Option("--only-on-topic", help="Network: export only mentions in matching posts.")]
+PartitionBy = Annotated[
+    str | None,
+    typer.Option(
+        help="parquet-dataset: divide posts by the time they were written. Default: month.", **offer("year|month|day")
+    ),
+]
+SinceLast = Annotated[
+    bool, typer.Option("--since-last", help="parquet-dataset: add what is new to the dataset in the folder.")
+]
+
+
 def export(
     place: Place = None,
     *,
@@ -152,25 +174,14 @@ def export(
     campaign: CampaignName = None,
     whole: Annotated[bool, typer.Option("--all", help="Export all campaigns of the database.")] = False,
     form: Formats = None,
-    pseudonymise: Annotated[
-        bool, typer.Option("--pseudonymise", help="Replace names and ids by keyed hashes.")
-    ] = False,
-    key_env: Annotated[
-        str, typer.Option(help="Environment variable that holds the key for pseudonyms.")
-    ] = "SOCIALCRAWL_KEY",
+    pseudonymise: Pseudonymise = False,
+    key_env: KeyVariable = "SOCIALCRAWL_KEY",
     key_file: Annotated[Path | None, typer.Option(help="File that holds the key instead.")] = None,
-    only_active: Annotated[
-        bool, typer.Option("--only-active", help="Refresh campaigns: export only accounts found active.")
-    ] = False,
-    safe_csv: Annotated[
-        bool,
-        typer.Option(
-            "--safe-csv", help="CSV for spreadsheets: put an apostrophe before texts that look like formulas."
-        ),
-    ] = False,
-    only_on_topic: Annotated[
-        bool, typer.Option("--only-on-topic", help="Network: export only mentions in matching posts.")
-    ] = False,
+    only_active: OnlyActive = False,
+    safe_csv: SafeCsv = False,
+    only_on_topic: OnlyOnTopic = False,
+    partition_by: PartitionBy = None,
+    since_last: SinceLast = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing export in the folder.")] = False,
     database: Database = None,
     pause: Pause = False,
@@ -181,9 +192,10 @@ def export(
     It writes posts, accounts, network and ledger with a datasheet, with names or pseudonyms.
     """
     from socialcrawl.api.data_export import read_key  # noqa: PLC0415
-    from socialcrawl.cli.commands.export import choose_folder, export_data  # noqa: PLC0415
+    from socialcrawl.cli.commands.export import choose_folder, export_data, export_partitions  # noqa: PLC0415
     from socialcrawl.cli.databases import choose_database, split_target  # noqa: PLC0415
     from socialcrawl.exporters.export import ExportOptions  # noqa: PLC0415
+    from socialcrawl.exporters.partitioned import NAME, PartitionOptions  # noqa: PLC0415
 
     key = read_key(key_env, key_file) if pseudonymise or key_file is not None else None
     given, folder = split_target(place, database, out, "the folder")
@@ -192,6 +204,10 @@ def export(
         *(chosen.campaign, whole, tuple(dict.fromkeys(form or ["parquet"])), key, force, only_active, safe_csv),
         on_topic=only_on_topic,
     )
+    if NAME in wanted.formats or partition_by is not None or since_last:
+        dataset = PartitionOptions(chosen.campaign, whole, partition_by, since_last, force)
+        export_partitions(chosen.address, folder or choose_folder(chosen), wanted, dataset, as_json=as_json)
+        return
     export_data(chosen.address, folder or choose_folder(chosen), wanted, as_json=as_json, pause=pause)
 
 

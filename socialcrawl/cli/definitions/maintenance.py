@@ -111,6 +111,9 @@ def retain(
     dry_run: DryRun = False,
     yes: Yes = False,
     pause: Pause = False,
+    while_running: Annotated[
+        bool, typer.Option("--while-running", help="Delete in small transactions while campaigns run.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Delete content fetched long ago.
@@ -123,7 +126,9 @@ def retain(
 
     work = partial(erase, kept=parse_days(span))
     given = find_campaigns(files or [], database, [])
-    raise typer.Exit(erase_in(given, work, ErasureOptions(dry_run, yes, as_json, pause), several=bool(files)))
+    raise typer.Exit(
+        erase_in(given, work, ErasureOptions(dry_run, yes, as_json, pause, while_running), several=bool(files))
+    )
 
 
 def compliance(

@@ -13,6 +13,7 @@ from sqlalchemy import (
     JSON,
     Column,
     ColumnElement,
+    Compiled,
     Connection,
     CursorResult,
     FromClause,
@@ -37,12 +38,30 @@ Conflict = Literal["error", "ignore"] | Mapping[str, str]
 """
 
 
+_compiled: dict[tuple[str, Any], Compiled] = {}  # by dialect and statement: all stores have the same ones
+MOST_COMPILED = 1_000  # statements of temporary tables are of one use only
+
+
+def _compile_once(connection: Connection, statement: Select[Any] | UpdateBase) -> Any:
+    """Return a statement in the words of a database; it is compiled when it is needed first."""
+    known = statement._generate_cache_key()  # noqa: SLF001  (by which SQLAlchemy's own cache, of executions, goes)
+    if known is None:
+        return statement.compile(dialect=connection.dialect)
+    key = connection.dialect.name, known.key
+    found = _compiled.get(key)
+    if found is None:
+        if len(_compiled) >= MOST_COMPILED:
+            _compiled.clear()
+        found = _compiled[key] = statement.compile(dialect=connection.dialect)
+    return found
+
+
 class Statement:
     """A statement for one row at a time; a row is a tuple in the order of `names`."""
 
     def __init__(self, connection: Connection, statement: UpdateBase, names: Sequence[str]) -> None:
         self.connection, self.names = connection, tuple(names)
-        compiled = statement.compile(dialect=connection.dialect)
+        compiled = _compile_once(connection, statement)
         self.sql = str(compiled)
         self._order: list[int] | None = None
         if compiled.positional:
@@ -78,7 +97,7 @@ class _Json:
             [_abbreviate_column(place) for place in range(len(names))],
             key,
         )
-        self.sql = str(statement.compile(dialect=connection.dialect))
+        self.sql = str(_compile_once(connection, statement))
 
     def run(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """Execute for every row; nothing for none."""
@@ -153,7 +172,7 @@ class Lookup:
 
     def __init__(self, connection: Connection, statement: Select[Any]) -> None:
         self.connection = connection
-        self.sql = str(statement.compile(dialect=connection.dialect))
+        self.sql = str(_compile_once(connection, statement))
         self._server = connection.dialect.name == "postgresql"
 
     def fetch_rows(self, keys: Sequence[str | int | None]) -> Sequence[Any]:

@@ -233,9 +233,36 @@ def _make_schema_engine(where: PostgresAddress, *, durable: bool, busy: float) -
     def begin(connection: Connection) -> None:
         # One writer at a time, as SQLite has it: numbers are given once, and no two writers wait for each other.
         if not connection.get_execution_options().get(UNLOCKED):
-            connection.exec_driver_sql(f"select pg_advisory_xact_lock({OURS}, 0)")
+            with send_together(connection):  # with the driver's BEGIN
+                connection.exec_driver_sql(f"select pg_advisory_xact_lock({OURS}, 0)")
 
     return made
+
+
+@contextmanager
+def send_together(connection: Connection) -> Iterator[None]:
+    """Send the statements of a block to a server without waiting for each of them; all are done when the block ends.
+
+    None of them may have a result that is needed. On SQLite, which is no server, nothing changes.
+
+    Raises:
+        DBAPIError: one of them failed.
+    """
+    if connection.dialect.name != "postgresql":
+        yield
+        return
+    raw: Any = connection.connection.driver_connection
+    failures = connection.dialect.loaded_dbapi.Error
+    try:
+        with raw.pipeline():
+            yield
+    except failures as error:
+        lost = connection.dialect.is_disconnect(error, raw, None)
+        if lost:
+            connection.invalidate(error)
+        else:
+            raw.rollback()
+        raise DBAPIError.instance(None, None, error, failures, False, lost, connection.dialect) from error
 
 
 @contextmanager
@@ -247,6 +274,11 @@ def read_unlocked(connection: Connection) -> Iterator[None]:
             yield
     finally:
         connection.execution_options(**{UNLOCKED: False})
+
+
+def name_process(pid: int, host: str) -> str:
+    """Return the name by which a server shows the connections of a process."""
+    return f"socialcrawl {pid} on {host}"[:63]  # the server cuts the rest
 
 
 def make_server_engine(where: PostgresAddress, options: str, *, hasty: bool = False) -> Engine:
@@ -268,7 +300,7 @@ def make_server_engine(where: PostgresAddress, options: str, *, hasty: bool = Fa
         given: dict[str, Any] = {
             "options": " ".join([*(str(one) for one in theirs if one), options]),
             "client_encoding": "utf8",
-            "application_name": f"socialcrawl {os.getpid()} on {socket.gethostname()}"[:63],  # the server cuts the rest
+            "application_name": name_process(os.getpid(), socket.gethostname()),
         }
         timeouts = {
             "connect_timeout": HASTY if hasty else CONNECTING,

@@ -5,11 +5,15 @@ that has been silent for a while opens a second one. While the server lets that 
 likes. When the second one gets no answer either, the first is closed and its statement fails.
 """
 
+import logging
 from collections.abc import Callable, Generator
 from typing import Any
 
 import psycopg
 from sqlalchemy import Engine, event
+
+# What fails is raised; nobody who has not asked for logs needs to read on stderr that a pipeline ended with it.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 INTERVAL = 0.1  # seconds after which psycopg wakes up where nothing comes
 

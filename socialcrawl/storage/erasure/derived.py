@@ -1,6 +1,7 @@
 """Outcomes and links as they would be without what goes: section 2.3 over the posts that are left."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import cached_property
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, exists, select, update
@@ -37,20 +38,31 @@ class DerivedRows:
         connection: the database, in a transaction; what goes is listed, and still there.
         gone: what goes.
         read: what the ledger says of the picks' pages.
+        picks: the only picks that can have read what goes; None: any can.
     """
 
-    def __init__(self, connection: Connection, gone: ErasureTargets, read: dict[Key, PickRecount]) -> None:
-        self.connection, self.gone, self.read = connection, gone, read
+    def __init__(
+        self,
+        connection: Connection,
+        gone: ErasureTargets,
+        read: dict[Key, PickRecount],
+        picks: Collection[Key] | None = None,
+    ) -> None:
+        self.connection, self.gone, self.read, self.picks = connection, gone, read, picks
         self.linked = read_link_weighers(connection)
         self.changed: set[int] = set()
-        walked = select(pick.c.campaign).where(pick.c.act == Act.WALK).distinct()
-        self._samples = set(connection.execute(walked).scalars())
         self.outcomes = self.links = 0
         values: dict[str, Any] = {name: bindparam(name) for name in OUTCOME[:3]}
         self._outcome = Statement(connection, update(outcome).where(*WHICH).values(values), OUTCOME)
         self._cut = Statement(connection, delete(link).where(*PLACE), LINK)
         alpha = update(link).where(*PLACE).values(alpha=bindparam("alpha"))
         self._alpha = Statement(connection, alpha, ("alpha", *LINK))
+
+    @cached_property
+    def _samples(self) -> set[int]:
+        """The campaigns that walk."""
+        walked = select(pick.c.campaign).where(pick.c.act == Act.WALK).distinct()
+        return set(self.connection.execute(walked).scalars())
 
     def run(self) -> None:
         """Write all that changes: first the forgotten themselves, then accounts whose posts are erased."""
@@ -108,6 +120,8 @@ class DerivedRows:
                 self._renew(campaign, of_others[begin : begin + CHUNK], hits)
 
     def _find_campaigns(self) -> Sequence[int]:
+        if self.picks is not None:
+            return sorted({campaign for campaign, _ in self.picks})
         return (
             self.connection.execute(select(outcome.c.campaign).distinct().order_by(outcome.c.campaign)).scalars().all()
         )
@@ -129,6 +143,8 @@ class DerivedRows:
         joined = query.join(pick, (pick.c.campaign == outcome.c.campaign) & (pick.c.n == outcome.c.n))
         mine = outcome.c.campaign == campaign
         wanted = joined.where(mine, outcome.c.posts > 0, outcome.c.node.not_in(select(gone_node.c.node)))
+        if self.picks is not None:
+            wanted = wanted.where(outcome.c.n.in_([n for of, n in self.picks if of == campaign]))
         return [row for row in self.connection.execute(wanted.order_by(outcome.c.n)) if self._is_lost(campaign, row)]
 
     def _is_lost(self, campaign: int, row: Any) -> bool:

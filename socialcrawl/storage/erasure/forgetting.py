@@ -121,7 +121,7 @@ def retain(connection: Connection, before: str, now: str) -> ErasureReport:
             "response": rows.remove_old_answers(connection, before),
         }
 
-    return ErasureReport(_erase_rows(connection, gone, now, "retain", others))
+    return ErasureReport(erase_rows(connection, gone, now, "retain", others))
 
 
 def find_oldest(connection: Connection) -> str | None:
@@ -142,16 +142,32 @@ def _erase_named(
         answers.update(archive.remove_answers(connection, gone, scrubbed, numbers))
         return counts | {"response": sum(answers.values())}
 
-    return _erase_rows(connection, gone, now, why, others), answers
+    return erase_rows(connection, gone, now, why, others), answers
 
 
-def _erase_rows(
-    connection: Connection, gone: ErasureTargets, now: str, why: str, others: Callable[[], dict[str, int]]
+def erase_rows(
+    connection: Connection,
+    gone: ErasureTargets,
+    now: str,
+    why: str,
+    others: Callable[[], dict[str, int]] = dict,
+    *,
+    picks: Collection[ledger.Key] | None = None,
 ) -> dict[str, int]:
-    """Return the counts after all of it: what is derived first, as the posts are needed for it."""
+    """Return the counts after all of it was erased that is listed; called in a transaction.
+
+    Args:
+        connection: the database.
+        gone: what goes; its lists of keys are filled, and dropped at the end.
+        now: the instant, ISO 8601.
+        why: why epochs begin.
+        others: what else is to be changed before the rows go; it returns counts by table.
+        picks: the only picks that can have read what goes; None: any can.
+    """
     gone.asked = wanted_posts.find_asked(connection, gone)
-    read = ledger.scan_ledger(connection, gone)
-    made = derived.DerivedRows(connection, gone, read.read)
+    # What is derived comes first, as the posts are needed for it.
+    read = ledger.scan_ledger(connection, gone) if picks is None else ledger.scan_picks(connection, gone, picks)
+    made = derived.DerivedRows(connection, gone, read.read, picks)
     made.run()
     counts = {
         "request": ledger.write_changes(connection, read),
@@ -165,7 +181,10 @@ def _erase_rows(
     counts |= rows.remove_rows(connection)
     cleared = seed_slots.clear_seeds(connection, gone) if gone.names else set()
     counts["campaign"] = len(cleared)
+    found = any(counts.values())
     counts["tombstone"] = rows.put_tombstones(connection, gone, now)
+    if found and not counts["tombstone"]:
+        rows.renew_tombstones(connection, gone, now)
     changed = made.changed | read.reopened | cleared
     counts["epoch"] = len(changed) if is_dry_run(connection) else begin_epochs(connection, changed, why, now)
     targets.drop_key_tables(connection)

@@ -1,7 +1,7 @@
 """The ledger without what goes: parameters, pages and kept answers, and what is left of the pages each pick read."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -95,9 +95,29 @@ def scan_ledger(connection: Connection, gone: ErasureTargets) -> LedgerChanges:
     Where posts alone go, and no campaign asked for them by id, only the picks that read one of them are looked at.
     """
     few = not (gone.nodes or gone.names or gone.ids or gone.asked)
-    found, hits, linked = LedgerChanges(), MatchCounts(connection, few=few), read_link_weighers(connection)
-    origins, last = _read_origins(connection), _find_last_answers(connection)
-    for row in _read_rows_of_posts(connection) if few else _read_rows(connection):
+    held = select(request.c.digest).distinct().where(request.c.kind == ReplyKind.HELD)
+    origins = _read_origins(connection, connection.execute(held).scalars().all())
+    rows = _read_rows_of_posts(connection) if few else _read_rows(connection)
+    return _scan_rows(rows, gone, MatchCounts(connection, few=few), origins, _find_last_answers(connection))
+
+
+def scan_picks(connection: Connection, gone: ErasureTargets, picks: Collection[Key]) -> LedgerChanges:
+    """Return what of the ledger changes in the rows of some picks, if posts alone go; nothing is written."""
+    rows = list(_read_rows_of_picks(connection, picks))
+    origins = _read_origins(connection, {row.digest for row in rows if _is_copy(row)})
+    last = {(row.campaign, row.n, row.part): row.id for row in rows if row.kind in USEFUL}
+    return _scan_rows(rows, gone, MatchCounts(connection, few=True), origins, last)
+
+
+def _scan_rows(
+    rows: Iterable[Any],
+    gone: ErasureTargets,
+    hits: MatchCounts,
+    origins: Mapping[str, StoredPage],
+    last: Mapping[tuple[int, int, int], int],
+) -> LedgerChanges:
+    found, linked = LedgerChanges(), read_link_weighers(hits.connection)
+    for row in rows:
         came = origins.get(row.digest) if _is_copy(row) else parse_page(row)
         if row.kind in USEFUL and last.get((row.campaign, row.n, row.part), row.id) == row.id:
             _add_page(found.read, row, came, gone, hits, linking=linked[row.campaign])
@@ -140,9 +160,17 @@ def _read_rows_of_posts(connection: Connection) -> Iterator[Any]:
     read = select(request.c.campaign, request.c.n, request.c.digest).where(request.c.post_ids.is_not(None), naming)
     rows = connection.execute(read).all()
     picks = {(row.campaign, row.n) for row in rows}
+    yield from _read_rows_of_picks(connection, picks | find_copying_picks(connection, {row.digest for row in rows}))
+
+
+def find_copying_picks(connection: Connection, digests: Collection[str | None]) -> set[Key]:
+    """Return the picks that were answered by what is held of requests with these digests."""
     held = select(request.c.campaign, request.c.n, request.c.digest).where(request.c.kind == ReplyKind.HELD)
-    digests = sorted({row.digest for row in rows if row.digest is not None})
-    picks |= {(row.campaign, row.n) for row in select_by_keys(connection, held, request.c.digest, digests)}
+    keys = sorted(key for key in digests if key is not None)
+    return {(row.campaign, row.n) for row in select_by_keys(connection, held, request.c.digest, keys)}
+
+
+def _read_rows_of_picks(connection: Connection, picks: Collection[Key]) -> Iterator[Any]:
     query = _select_rows()
     for campaign, n in sorted(picks):
         mine = query.where(request.c.campaign == campaign, request.c.n == n)
@@ -159,11 +187,8 @@ def _is_copy(row: Any) -> bool:
     return row.kind == ReplyKind.HELD and row.nodes is None
 
 
-def _read_origins(connection: Connection) -> dict[str, StoredPage]:
+def _read_origins(connection: Connection, held: Collection[str | None]) -> dict[str, StoredPage]:
     """Return the page that each held answer was made of, by digest: the newest of the platform's own."""
-    held = (
-        connection.execute(select(request.c.digest).distinct().where(request.c.kind == ReplyKind.HELD)).scalars().all()
-    )
     query = select(request.c.id, request.c.digest, request.c.post_ids, request.c.nodes)
     pages = query.where(request.c.nodes.is_not(None))
     known = select_by_keys(connection, pages, request.c.digest, [key for key in held if key is not None])

@@ -1,6 +1,6 @@
 """The rows themselves: posts, accounts and original answers without what goes, and tombstones in its place."""
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -26,6 +26,7 @@ from socialcrawl.storage.schema.tables import (
     post_check,
     request,
     response,
+    tombstone,
 )
 
 CHUNK = 5_000  # rows read at a time
@@ -135,9 +136,14 @@ def empty_accounts(connection: Connection, gone: ErasureTargets, now: str) -> in
     return number
 
 
-def empty_profiles(connection: Connection, before: str) -> int:
-    """Return the number of profiles emptied that were fetched before an instant; id and username stay."""
+def empty_profiles(connection: Connection, before: str, nodes: Sequence[int] | None = None) -> int:
+    """Return the number of profiles emptied that were fetched before an instant; id and username stay.
+
+    `nodes`: only those of these accounts.
+    """
     old = update(account).where(account.c.profile_at < before)
+    if nodes is not None:
+        old = old.where(account.c.node.in_(nodes))
     return change_rows(connection, old.values(dict.fromkeys(PROFILE)))
 
 
@@ -160,9 +166,11 @@ def remove_places(connection: Connection, order: ErasureOrder, platform: str) ->
     return len(changed), {*rows, *ids}
 
 
-def remove_old_answers(connection: Connection, before: str) -> int:
-    """Return the number of original answers removed that arrived before an instant."""
+def remove_old_answers(connection: Connection, before: str, requests: Sequence[int] | None = None) -> int:
+    """Return the number of original answers removed that arrived before an instant; `requests`: only those of these."""
     old = select(request.c.id).where(request.c.arrived_at < before)
+    if requests is not None:
+        old = old.where(request.c.id.in_(requests))
     return change_rows(connection, delete(response).where(response.c.request.in_(old)))
 
 
@@ -188,6 +196,19 @@ def _mask_charge(gone: ErasureTargets, row: Any) -> str:
 
 def put_tombstones(connection: Connection, gone: ErasureTargets, now: str) -> int:
     """Put tombstones for all that goes; return how many say more than before, see `tombstones.put_tombstones`."""
+    rows = _list_tombstones(gone, now)
+    return sum(
+        tombstones.put_tombstones(connection, rows[begin : begin + CHUNK]) for begin in range(0, len(rows), CHUNK)
+    )
+
+
+def renew_tombstones(connection: Connection, gone: ErasureTargets, now: str) -> None:
+    """Note in the tombstones of all that goes that more of it was found now: exports go by the newest one."""
+    rows = [(at, digest) for digest, _, _, at in _list_tombstones(gone, now)]
+    write_rows(make_update(connection, tombstone, ("at",), "digest"), rows)
+
+
+def _list_tombstones(gone: ErasureTargets, now: str) -> list[tuple[str, str, str, str]]:
     rows = [
         *_make_tombstones(gone.platform, "user", gone.ids, now),
         *_make_tombstones(gone.platform, "name", gone.names, now),
@@ -195,9 +216,7 @@ def put_tombstones(connection: Connection, gone: ErasureTargets, now: str) -> in
     rows += _make_tombstones(gone.platform, tombstones.SHORT, gone.brief, now)
     posts = gone.asked | gone.posts
     rows += [(tombstones.make_digest(of, "post", key), "post", why, now) for key, (of, why) in posts.items()]
-    return sum(
-        tombstones.put_tombstones(connection, rows[begin : begin + CHUNK]) for begin in range(0, len(rows), CHUNK)
-    )
+    return rows
 
 
 def _make_tombstones(platform: str, kind: str, whys: Mapping[str, str], now: str) -> list[tuple[str, str, str, str]]:

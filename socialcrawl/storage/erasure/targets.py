@@ -1,6 +1,6 @@
 """What goes: the accounts and posts that an order names, and all that is theirs. Looked up before anything changes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -87,15 +87,19 @@ def find_order_targets(connection: Connection, order: ErasureOrder, platform: st
     return gone
 
 
+def list_posts(connection: Connection, posts: Mapping[str, ErasureReason]) -> ErasureTargets:
+    """Return posts that go, with the list of keys filled."""
+    make_insert(connection, gone_post, ("id",)).run([(key,) for key in posts])
+    return ErasureTargets("", posts=dict(posts))
+
+
 def find_older_posts(connection: Connection, before: str) -> ErasureTargets:
     """Return the posts that were first fetched before an instant (ISO 8601), with the list of keys filled."""
-    gone = ErasureTargets("")
     joined = select(post.c.id, account.c.platform).join(account, account.c.node == post.c.author)
     reasons: dict[str, ErasureReason] = {}
-    for key, platform in connection.execute(joined.where(post.c.fetched_at < before)):
-        gone.posts[key] = reasons.setdefault(platform, ErasureReason(platform, AGED))
-    make_insert(connection, gone_post, ("id",)).run([(key,) for key in gone.posts])
-    return gone
+    rows = connection.execute(joined.where(post.c.fetched_at < before))
+    posts = {key: reasons.setdefault(platform, ErasureReason(platform, AGED)) for key, platform in rows}
+    return list_posts(connection, posts)
 
 
 def _add_accounts(connection: Connection, gone: ErasureTargets) -> None:

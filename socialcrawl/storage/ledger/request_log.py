@@ -41,13 +41,20 @@ class RequestLog:
         connection: to the database.
         campaign: campaign.id.
         transaction: what every reading is done in.
+        until: the latest request.id that is read; None: all are.
     """
 
     def __init__(
-        self, connection: Connection, campaign: int, transaction: Callable[[], AbstractContextManager[None]]
+        self,
+        connection: Connection,
+        campaign: int,
+        transaction: Callable[[], AbstractContextManager[None]],
+        until: int | None = None,
     ) -> None:
         self.connection, self.transaction = connection, transaction
         self._sent = (request.c.campaign == campaign) & request.c.kind.is_distinct_from("held")
+        if until is not None:
+            self._sent &= request.c.id <= until
 
     def __iter__(self) -> Iterator[tuple[Grant, Reply | None]]:
         yield from self._read_rows(self._sent)
@@ -76,6 +83,14 @@ class RequestLog:
     def since(self, at: float) -> Iterator[tuple[Grant, Reply | None]]:
         """See `protocols.Summed.since`."""
         yield from self._read_rows(self._sent & (request.c.sent_at >= format_time(at)))
+
+    def read_clocks(self, at: float) -> dict[float, float]:
+        """Return the server's clock at the reservation of each of those, by when it left; of those that have one."""
+        query = select(request.c.sent_at, request.c.clock).where(
+            self._sent, request.c.sent_at >= format_time(at), request.c.clock.is_not(None)
+        )
+        with self.transaction():
+            return {parse_time(sent): clock for sent, clock in self.connection.execute(query)}
 
     def _read_sums(self, which: ColumnElement[Any]) -> Iterator[Sums]:
         sums = select(
@@ -114,7 +129,9 @@ class SiblingCampaign(NamedTuple):
     ledger: RequestLog
 
 
-def find_siblings(connection: Connection, campaign: int, since: float) -> list[SiblingCampaign]:
+def find_siblings(
+    connection: Connection, campaign: int, since: float, until: int | None = None
+) -> list[SiblingCampaign]:
     """Return the other campaigns of a database on the same platform that have sent something since an instant.
 
     That waits for no writer.
@@ -123,6 +140,7 @@ def find_siblings(connection: Connection, campaign: int, since: float) -> list[S
         connection: to the database.
         campaign: campaign.id of the one.
         since: Unix seconds.
+        until: the latest request.id that their ledgers have; None: they have all.
 
     Raises:
         StoreError: the database cannot be read.
@@ -140,7 +158,13 @@ def find_siblings(connection: Connection, campaign: int, since: float) -> list[S
     )
     with look():
         rows = connection.execute(others.order_by(table.c.id)).all()
-    return [SiblingCampaign(row.name, row.settings, RequestLog(connection, row.id, look)) for row in rows]
+    return [SiblingCampaign(row.name, row.settings, RequestLog(connection, row.id, look, until)) for row in rows]
+
+
+def read_settings(connection: Connection, campaign: int) -> tuple[str, str]:
+    """Return the name of a campaign, by campaign.id, and its settings (JSON); called in a transaction."""
+    row = connection.execute(select(table.c.name, table.c.settings).where(table.c.id == campaign)).one()
+    return row.name, row.settings
 
 
 SOME = 2_000  # rows that are read together

@@ -1,6 +1,6 @@
 """How far a campaign is: counts and a small curve, cheap enough to be read again and again while it runs, in SQL."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,9 +19,9 @@ select c.id, c.name, coalesce((select v.settings from version v where v.campaign
   order by v.number desc limit 1), c.settings) as settings from campaign c order by c.id
 """
 ON_TOPIC = "select count(*) from hit where campaign = :campaign"
-DONE = """
-select count(*) from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
-where o.campaign = :campaign and p.act in :acts
+PICKS = """
+select p.act, count(*) from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
+where o.campaign = :campaign group by 1
 """
 CURVE = """
 select place * :buckets / :total as bucket, sum(found) from (
@@ -48,10 +48,12 @@ class ProgressFigures:
         curve: what was found up to each of at most BUCKETS places of its steps: relevance, or posts of a capture.
         of_posts: whether the curve counts posts.
         began: when its first request was sent, ISO 8601; None: none was.
+        last: when its latest request was sent, likewise.
         windows: its latest windows; None: there are none, or no rule is known.
         posts: posts read, as its budget counts them.
         in_flight: what waits for an answer, if somebody runs it.
         refused: tokens that got no answer since they were refused.
+        picks: finished decisions, by their act.
     """
 
     settings: dict[str, Any]
@@ -62,10 +64,12 @@ class ProgressFigures:
     curve: tuple[float, ...]
     of_posts: bool
     began: str | None
+    last: str | None
     windows: LatestWindows | None
     posts: int
     in_flight: RequestsInFlight
     refused: Sequence[RefusedToken]
+    picks: Mapping[str, int]
 
 
 def read_progress_figures(connection: Connection, find_rule: FindRule) -> dict[str, ProgressFigures]:
@@ -83,13 +87,13 @@ def read_progress_figures(connection: Connection, find_rule: FindRule) -> dict[s
 def _read_one(connection: Connection, row: Any, find_rule: FindRule) -> ProgressFigures:
     number, settings = row.id, orjson.loads(row.settings)
     spent = read_spending(connection, number)
+    last = max((one.last for one in spent), default=None)
     on_topic = connection.execute(text(ON_TOPIC), {"campaign": number}).scalar_one()
     valued = [act for act in STEPS if act not in WITHOUT_VALUE]
-    steps = _count_done(connection, number, valued)
-    of_posts = not steps
+    picks = {row[0]: int(row[1]) for row in connection.execute(text(PICKS), {"campaign": number})}
+    of_posts = not any(picks.get(act) for act in valued)
     acts = WITHOUT_VALUE if of_posts else tuple(valued)
-    if of_posts:
-        steps = _count_done(connection, number, acts)
+    steps = sum(picks.get(act, 0) for act in acts)
     curve = _read_curve(connection, number, acts, steps, POSTS if of_posts else VALUE) if steps else ()
     return ProgressFigures(
         settings,
@@ -100,18 +104,13 @@ def _read_one(connection: Connection, row: Any, find_rule: FindRule) -> Progress
         curve,
         of_posts and bool(steps),
         min((one.began for one in spent), default=None),
+        last,
         read_latest_windows(connection, number, spent, partial(find_rule, settings)),
         sum(one.posts for one in spent),
-        count_in_flight(
-            connection, number, settings.get("source") or {}, max((one.last for one in spent), default=None)
-        ),
+        count_in_flight(connection, number, settings.get("source") or {}, last),
         list_refused(connection, number) if any(one.refused for one in spent) else (),
+        picks,
     )
-
-
-def _count_done(connection: Connection, campaign: int, acts: Any) -> int:
-    query = text(DONE).bindparams(bindparam("acts", expanding=True))
-    return int(connection.execute(query, {"campaign": campaign, "acts": list(acts)}).scalar_one())
 
 
 def _read_curve(connection: Connection, campaign: int, acts: Any, total: int, found: str) -> tuple[float, ...]:

@@ -293,6 +293,16 @@ request = Table(
         Text,
         comment="JSON: [place of a post, account.node mentioned, ...], nodes answered about, [node, why missing]",
     ),
+    Column(
+        "clock",
+        Float,
+        comment="clock of the PostgreSQL server when it was reserved, Unix seconds; NULL: no other process was to know",
+    ),
+    Column(
+        "opens",
+        Text,
+        comment="JSON list: places of the rate-limit windows that it opens, among those of its token; NULL: none",
+    ),
     Index(None, "campaign", "n", "part"),
     # All that sums over the ledger need: its rows are wide, and there may be millions.
     Index(
@@ -434,6 +444,8 @@ daemon = Table(
     Column("beat_at", Text, nullable=False, comment="when it last reported"),
     Column("stop_at", Text, comment="when a stop was requested; NULL: none was"),
     Column("ended_at", Text, comment="when it left; NULL: it runs, or was killed"),
+    Column("weight", Float, comment="its share of the campaigns, relative to other daemons"),
+    Column("campaigns", Text, comment="names of the campaigns that it can run, as JSON; NULL: none"),
     comment="the daemons that ran campaigns of this database",
 )
 

@@ -119,7 +119,7 @@ def alerts_of(folder):
 
 def test_a_run_that_has_done_its_steps_is_done_and_one_that_spent_its_budget_is_stopped(folder):
     (one,) = sc.open_project(folder).list_campaigns()
-    assert (one.state, one.why) == ("done", "all 30 steps that were planned are done")
+    assert (one.state, one.why) == ("done", "the limit of 30 steps is reached")
     assert one.alerts == (), "nothing is left to be spent"
     (told,) = json.loads(CliRunner().invoke(app, ["status", "--db", str(folder / "a.db"), "--json"]).stdout)
     assert (told["state"], told["why"]) == (one.state, one.why)
@@ -142,16 +142,20 @@ def test_a_budget_of_which_four_fifths_are_spent_is_an_alert_and_its_end_is_know
     assert one.requests >= 0.8 * one.max_requests == 40
     with sc.open(made) as data:
         (posts,) = data.sql("select sum(posts) as all_posts from request")
+        (accounts,) = data.sql(
+            "select count(*) as read from outcome join pick using (campaign, n) where act in ('seed', 'expand')"
+        )
+    assert accounts["read"] > one.steps == 30
     for budget, words in (
         ("max_requests = 50", "50 requests"), (f"max_money = {one.dollars / 0.86}", f"${one.dollars / 0.86:,.2f}"),
         (f"max_posts = {int(posts['all_posts'] / 0.9)}", f"{int(posts['all_posts'] / 0.9):,} posts"),
-        ('max_time = "1s"', "1s of time"),
+        (f"max_nodes = {accounts['read'] + 3}", f"{accounts['read'] + 3} accounts"), ('max_time = "1s"', "1s of time"),
     ):  # fmt: skip
         write_file(folder, budget)
         (alert,) = alerts_of(folder)
         assert alert.endswith(f" % of the budget of {words} is spent.")
         assert 80 <= int(alert.split()[0]) <= 100
-    write_file(folder, "max_requests = 5000\nmax_money = 900.0\nmax_posts = 1000000")
+    write_file(folder, "max_requests = 5000\nmax_money = 900.0\nmax_posts = 1000000\nmax_nodes = 99")
     assert alerts_of(folder) == ()
     write_file(folder, f"max_money = {one.dollars / 0.86}", server="http://127.0.0.1:9")
     tested = sc.open_project(folder).find("example")

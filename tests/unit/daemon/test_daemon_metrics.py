@@ -20,6 +20,7 @@ from socialcrawl.daemon.metrics import (
     MOST_SERIES,
     MOST_WINDOWS,
     DaemonStatus,
+    SharedDaemon,
     format_metrics,
     make_registry,
 )
@@ -56,9 +57,13 @@ FOREST = CampaignState(
 )
 
 
-def scraped(*standings, now=NOW):
+SHARED = (SharedDaemon("crawler:7", 2.0, 1.5, ("forest",)),)
+
+
+def scraped(*standings, now=NOW, shared=SHARED):
     """The value of every series, by name and labels; no series is told twice, each belongs to the type it has."""
-    shown = format_metrics(make_registry(lambda: DaemonStatus(NOW - 86_400, NOW - 2, standings), lambda: now)).decode()
+    status = DaemonStatus(NOW - 86_400, NOW - 2, standings, shared)
+    shown = format_metrics(make_registry(lambda: status, lambda: now)).decode()
     values = {}
     for family in text_string_to_metric_families(shown):
         for sample in family.samples:
@@ -109,7 +114,20 @@ def test_every_figure_of_a_campaign_is_there_in_its_unit():
     assert ("socialcrawl_window_end_time_seconds", tuple(sorted(second.items()))) not in values
     told = Counter(name for name, _ in values if name.startswith("socialcrawl"))
     assert set(told) == set(METRICS)
-    assert sum(told.values()) == 3 + len(STATES) + len(expected) + len(requests) + 2 * 2 + 1
+    assert sum(told.values()) == 3 + len(STATES) + len(expected) + len(requests) + 2 * 2 + 1 + 3 * len(SHARED)
+
+
+def test_each_daemon_of_a_database_is_one_series_also_where_it_has_campaigns_in_two_databases():
+    again = SharedDaemon("crawler:7", 0.5, 1.5, ("lake",))
+    other = SharedDaemon("second:9", 31.0, 0.0, ())
+    values = scraped(shared=(*SHARED, again, other))
+    ages, weights = (
+        [of(values, f"shared_daemon_{what}", daemon=name) for name in ("crawler:7", "second:9")]
+        for what in ("heartbeat_age_seconds", "weight")
+    )
+    assert (ages, weights) == ([0.5, 31.0], [1.5, 0.0])
+    has = [dict(labels) for name, labels in values if name == "socialcrawl_shared_daemon_campaign"]
+    assert has == [{"daemon": "crawler:7", "campaign": name} for name in ("forest", "lake")]
 
 
 def test_the_state_is_one_series_a_state():
@@ -153,7 +171,7 @@ def test_a_budget_that_the_file_does_not_limit_has_no_series():
 
 
 def test_a_clock_that_went_back_makes_no_age_negative():
-    ages = {key: value for key, value in scraped(FOREST, now=NOW - 4000).items() if "_age_" in key[0]}
+    ages = {key: value for key, value in scraped(FOREST, now=NOW - 4000, shared=()).items() if "_age_" in key[0]}
     assert set(ages.values()) == {0}
     assert len(ages) == 2
 

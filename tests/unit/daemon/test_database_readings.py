@@ -85,16 +85,16 @@ def test_a_database_that_somebody_writes_is_read_again(read, folder):
     with opened(folder / "example.db") as connection:
         daemons.pause_campaigns(connection, ["example"], NOW)
     after = read(100.0 * before.took + 1.0)
-    assert [row.held.state for row in (before.rows[0], after.rows[0])] == ["idle", "paused"]
+    assert [row.held.state for row in (before.rows[0], after.rows[0])] == ["done", "paused"]
 
 
 def test_a_lock_that_is_taken_and_left_without_a_word_is_seen(read, folder):
-    assert read(0.0).rows[0].held.state == "idle"
+    assert read(0.0).rows[0].held.state == "done"
     with opened(folder / "example.db") as connection:
         lease = Lease(connection, "example")
         assert read(30.0).rows[0].held.state == "running"
         lease.release()
-        assert read(30.0 + max(AGAIN, 60.0)).rows[0].held.state == "idle"
+        assert read(30.0 + max(AGAIN, 60.0)).rows[0].held.state == "done"
 
 
 def test_figures_are_those_of_the_tables(read, folder):

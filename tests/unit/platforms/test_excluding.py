@@ -78,6 +78,14 @@ def test_the_others_of_a_batch_are_asked_as_if_they_were_alone():
     assert source.width("resolve") == inner.width("resolve") == 100
 
 
+def test_an_account_is_excluded_by_its_id_as_it_is_written_and_by_no_pattern_of_ids():
+    accounts = ExcludedAccounts(["123", "did:plc:aBc", "4*"], ["ann"])
+    assert [accounts.excludes_account(Who(one, None)) for one in ("123", "1234", "45", None)] == [True] + 3 * [False]
+    assert accounts.excludes_account(Who("did:plc:aBc", "ann")), "an exception is a name, and the id says who is meant"
+    assert not accounts.excludes_account(Who("did:plc:abc", None))
+    assert accounts.excludes_account(Who("9", "4ever"))
+
+
 def test_a_crawl_goes_around_the_excluded(tmp_path):
     plain, store = stored(tmp_path / "plain.db"), stored(tmp_path / "a.db")
     before = Wire(Clock())

@@ -1,6 +1,7 @@
 """What daemons write down and are told through the database, on both databases."""
 
 import pytest
+from postgres import a_server_database
 from stores import AT, opened
 from tiny_town import BEGIN, SETTINGS
 
@@ -139,7 +140,7 @@ def test_pausing_and_resuming_name_what_they_changed(two):
 def test_books_know_the_other_daemon_that_has_a_campaign(two, place):
     books = DaemonRecords("me", "here", 7, lambda where, trouble: None)
     daemons.enroll_daemon(two, "they", "there", 5, AT)
-    daemons.write_heartbeat(two, "they", [told()], AT)
+    daemons.write_heartbeat(two, "they", [told()], daemons.read_clock(two, AT))
     stop, held = books.read_orders(place, AT)
     assert (stop, set(held)) == (False, {"one", "two"})
     assert books.find_other(place, "one", AT, lambda pid: False).daemon == "they"
@@ -148,10 +149,43 @@ def test_books_know_the_other_daemon_that_has_a_campaign(two, place):
     books.leave(place, [], AT)
 
 
+def test_machines_whose_clocks_differ_agree_on_who_is_silent():
+    """Heartbeats are told by the clock of the server; on a file all daemons have the same clock."""
+    with a_server_database() as place, opened(place) as connection:
+        ensure_campaign(connection, SETTINGS | {"name": "one"}, {}, BEGIN)
+        one, two = (DaemonRecords(name, name, 7, lambda where, trouble: None) for name in ("slow", "fast"))
+        slow, fast = AT - 3600.0, AT + 3600.0
+        one.write_states(place, [told()], slow)
+        one.write_share(place, 2.0, ["one"], slow)
+        two.write_states(place, [], fast)
+        two.read_orders(place, fast)
+        assert two.find_other(place, "one", fast, lambda pid: True).daemon == "slow"
+        assert two.find_other(place, "one", fast + EXPIRY, lambda pid: True) is None
+        assert [(each.id, each.weight, each.campaigns) for each in two.list_living(place)] == [
+            ("slow", 2.0, {"one"}),
+            ("fast", 1.0, set()),
+        ]
+        one.leave(place, [], slow)
+        two.leave(place, [], fast)
+
+
+def test_that_another_process_runs_a_campaign_is_only_written_by_who_had_it_last(two):
+    for name in ("a", "b"):
+        daemons.enroll_daemon(two, name, name, 1, AT)
+    daemons.write_heartbeat(two, "b", [told(state="elsewhere", held=False)], AT)
+    assert state_of(two).daemon is None
+    daemons.write_heartbeat(two, "a", [told(moved=AT)], AT)
+    late = AT + 2 * EXPIRY
+    daemons.write_heartbeat(two, "b", [told(state="elsewhere", held=False)], late)
+    assert (state_of(two).daemon, state_of(two).moved) == ("a", AT), "who takes it over reads there how to go on"
+    daemons.write_heartbeat(two, "a", [told(state="elsewhere", held=False)], late)
+    assert (state_of(two).daemon, state_of(two).state) == ("a", "elsewhere")
+
+
 def test_of_this_machine_only_processes_that_live_have_a_campaign(two, place):
     books = DaemonRecords("me", "here", 7, lambda where, trouble: None)
     daemons.enroll_daemon(two, "before", "here", 5, AT)
-    daemons.write_heartbeat(two, "before", [told()], AT)
+    daemons.write_heartbeat(two, "before", [told()], daemons.read_clock(two, AT))
     books.read_orders(place, AT)
     assert books.find_other(place, "one", AT, lambda pid: pid == 5).daemon == "before"
     assert books.find_other(place, "one", AT, lambda pid: False) is None

@@ -371,7 +371,7 @@ def test_pseudonyms_take_the_key_of_the_environment(page, monkeypatch):
 def test_the_form_of_an_export_says_what_the_terms_permit_and_begins_with_the_default(page, folder):
     with sc.open(folder / "town.db") as data:
         assert data.describe_terms() in page("export").text.replace("&#39;", "'")
-    assert page("export").text.count(" checked") == 1
+    assert page("export").text.count(" checked") == 2, "a ready choice, and the default of whoever chooses files"
     assert 'value="parquet" checked' in page("export").text
 
 
@@ -408,8 +408,8 @@ def test_an_export_whose_client_goes_while_it_is_written_ends(folder, tmp_path, 
         given[-1].wait(60)
         return real(*given, **more)
 
-    real = export_downloads._write_export
-    monkeypatch.setattr(export_downloads, "_write_export", wait)
+    real = export_downloads.write_export
+    monkeypatch.setattr(export_downloads, "write_export", wait)
     making = export_downloads.export_campaign(GoneRequest(), project, project.find("tiny"), {"formats": ["csv"]}, slots)
     with pytest.raises(sc.SocialcrawlError, match="cancelled"):
         asyncio.run(making)

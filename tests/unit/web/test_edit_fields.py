@@ -20,6 +20,7 @@ from socialcrawl.web.edit_fields import (
     refuse_value,
     show_values,
 )
+from socialcrawl.web.edit_problems import put_in_words
 
 DESCRIBED = sc.describe_settings("collect", "x")
 KEYS = dict(list_keys(DESCRIBED))
@@ -163,3 +164,21 @@ def test_whatever_is_typed_changes_its_own_keys_only_and_comes_back_as_it_was(wo
         own = {**template[section], **keys}
         wanted[section] = {key: value for key, value in own.items() if value is not None}
     assert file.values == wanted
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [("Set max_money (dollars) or max_posts under [budget].",
+      "Set “Budget in dollars” (dollars) or “Budget of posts”."),
+     ("it may cost $9.00, which is more than confirm_above = 0.5 dollars under [budget].",
+      "It may cost $9.00, which is more than “Ask from this cost on, in dollars” (0.5)."),
+     ("max_money is a word of others here", "Max_money is a word of others here"), ("", "")],
+)  # fmt: skip
+def test_pages_without_a_form_name_settings_as_forms_do(said, shown):
+    assert put_in_words(said) == shown
+
+
+def test_a_sentence_begins_with_a_capital_and_a_path_stays_as_it_is():
+    assert put_in_words("write a number.") == "Write a number."
+    assert put_in_words("campaigns/sky.toml was changed.") == "campaigns/sky.toml was changed."
+    assert put_in_words("sky.toml was changed.") == "sky.toml was changed."

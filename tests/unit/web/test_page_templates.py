@@ -1,5 +1,6 @@
 """What pages insert: any text is shown as text, links lead to http and https only, curves are numbers."""
 
+import re
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -8,14 +9,15 @@ from hypothesis import strategies as st
 from web_pages import PageShape
 
 from socialcrawl import CampaignStatus
+from socialcrawl.crawls.facts import BUILT_IN, KindFacts
 from socialcrawl.text.post_query import parse_query
 from socialcrawl.text.terminal import escape_controls
-from socialcrawl.web.data_models import IndexItem, PostChoice
+from socialcrawl.web.data_models import PRESETS, IndexItem, KeptExportItem, PostChoice
 from socialcrawl.web.data_pages import mark_words
 from socialcrawl.web.data_reading import ReadAnswer
 from socialcrawl.web.file_edits import BUDGET, BudgetForm, EditableSettings
 from socialcrawl.web.overview_choice import OverviewChoice
-from socialcrawl.web.page_templates import format_value, make_templates, make_web_link
+from socialcrawl.web.page_templates import FOLDER, format_value, make_templates, make_web_link
 from socialcrawl.web.query_charts import QueryChart
 from socialcrawl.web.security import PageVisitor
 from socialcrawl.web.sparkline import draw_sparkline
@@ -33,6 +35,13 @@ def status_of(text, **more):
              "since": None, "until": None, "daemon": text, "database": text, "file": text,
              "alerts": (text,)}  # fmt: skip
     return CampaignStatus(**(given | more))
+
+
+def list_exports(text):
+    given = {"id": "0", "title": text, "begun": "2026-01-01T00:00", "deleted": "2026-01-02T00:00", "rows": 9, "size": 9}
+    return [
+        KeptExportItem(**given, writing=writing, why=why) for writing, why in ((text, ""), (None, text), (None, ""))
+    ]
 
 
 def page_of(text, template):
@@ -53,7 +62,8 @@ def page_of(text, template):
                "index": IndexItem(needed=True, running=False, posts=0, why=text), "queries": [], "chosen": None,
                "answer": ReadAnswer([text], ["text"], [[text]], more=True), "longest": 1, "seconds": "1", "most": 1,
                "largest": 1, "chart": QueryChart("bar", "category", 0, (0,)), "style_ids": [],
-               "count": 1, "has_key": True, "login": "/login", "button": ("start", text)}  # fmt: skip
+               "count": 1, "has_key": True, "presets": PRESETS,
+               "exports": list_exports(text), "login": "/login", "button": ("start", text)}  # fmt: skip
     if template == "account.html":
         values["text"] = ""
     return PageShape(TEMPLATES.get_template(template).render(**values))
@@ -107,3 +117,31 @@ def test_a_sparkline_rises_where_the_values_do_and_one_value_makes_none():
 def test_settings_are_shown_in_words():
     assert [format_value(one) for one in ("null", "true", '"hybrid"', "[1,2]")] == ["not set", "yes", "hybrid", "[1,2]"]
     assert len(format_value('"' + "a" * 500 + '"')) == 124
+
+
+TABS = ["Report", "Network", "What comes next", "All accounts on topic", "Search posts", "Label posts", "SQL", "Export"]
+
+
+@pytest.mark.parametrize(
+    ("reads", "rates", "without"),
+    [
+        (True, True, set()),
+        (True, False, {"All accounts on topic"}),
+        (False, False, {"Network", "All accounts on topic"}),
+    ],
+)
+def test_a_campaign_has_the_tabs_of_what_its_kind_finds(reads, rates, without, monkeypatch):
+    monkeypatch.setitem(BUILT_IN, "census", KindFacts("census", "", reads_accounts=reads, rates_accounts=rates))
+    status = status_of("a", kind="census", file=None)
+    text = TEMPLATES.get_template("campaign_tabs.html").render(status=status, here="")
+    assert [tab for tab in TABS if f">{tab}</a>" not in text] == [tab for tab in TABS if tab in without]
+
+
+def test_no_template_knows_a_kind_by_its_name():
+    named = re.compile(rf"""kind\s*(?:==|!=|in\b)|["'](?:{"|".join(BUILT_IN)})["']""")
+    assert named.search('{% if status.kind == "census" %}')
+    assert named.search("{{ {'capture': 1}[status.kind] }}")
+    texts = {path.name: path.read_text("utf-8") for path in (FOLDER / "templates").iterdir()}
+    found = {name: named.findall(re.sub(r'class="[^"]*"', "", text)) for name, text in texts.items()}
+    assert len(found) > 20
+    assert not {name: names for name, names in found.items() if names}

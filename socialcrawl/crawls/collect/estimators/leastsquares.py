@@ -6,6 +6,7 @@ by one. A refit of three features costs some 30 microseconds, whatever the numbe
 """
 
 import math
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,6 +90,8 @@ class Moments:
         if trace * NOISE <= self.rows * sum(self.second[i][i] for i in range(self.width)):
             numerators, determinant = [0] * self.width, 1
         else:
+            gram, right = _drop_common_zeros(gram, right)
+            trace = sum(gram[i][i] for i in range(self.width))
             numerators, determinant = _solve_cramer(gram, right)
             if determinant * REGULAR <= trace**self.width and (null := _find_null_space(gram, trace)):
                 numerators, determinant = _solve_cramer(*_block_directions(gram, right, trace, null))
@@ -124,6 +127,15 @@ def _split_limbs(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[i
         left -= limbs[-1] * size
         units.append(unit)
     return (np.stack(limbs), units) if limbs else (np.zeros((1, *rows.shape)), [0])
+
+
+def _drop_common_zeros(gram: list[list[int]], right: list[int]) -> tuple[list[list[int]], list[int]]:
+    """Return a system with the same solution, whose numbers are as short as their common power of two allows."""
+    every = 0
+    for value in chain(right, *gram):
+        every |= value
+    zeros = (every & -every).bit_length() - 1
+    return [[value >> zeros for value in line] for line in gram], [value >> zeros for value in right]
 
 
 def _block_directions(

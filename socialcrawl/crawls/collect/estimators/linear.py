@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.crawls.collect.estimators.base import Estimator, ScoreTerms
 from socialcrawl.crawls.collect.estimators.leastsquares import Moments
-from socialcrawl.graph.graph import COLUMNS, LINKS, CrawlGraph, Rows
+from socialcrawl.graph.graph import COLUMNS, LINKS, PLACES, CrawlGraph, Rows
 
 OF = ("n", "e", "ne")
 
@@ -55,6 +55,8 @@ class Linear(Estimator):
 
 def select_features(x: NDArray[np.float64], features: Sequence[str]) -> NDArray[np.float64]:
     """Return some features of rows as picked: `x` of shape (m, len(COLUMNS)) to shape (m, len(features))."""
+    if all(feature in PLACES for feature in features):
+        return x[:, [PLACES[feature] for feature in features]]
     return np.stack([_select_column(x, feature) for feature in features], axis=1)
 
 

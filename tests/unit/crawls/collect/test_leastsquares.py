@@ -125,6 +125,15 @@ def test_a_regular_system_is_solved_to_the_last_bit():
     assert fitted(x, y)[0].tolist() == [float(part / determinant) for part in wanted]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_another_unit_of_all_features_and_values_changes_no_bit_of_the_weights(kind):
+    rows = crawl_like(kind, 60, np.random.default_rng(5))
+    x, y = np.trunc(rows * 2.0**30) / 2.0**30, np.arange(60) % 7 * 1.0
+    for unit in (2.0**-100, 2.0**90):
+        weights, intercept = fitted(x * unit, y * unit)
+        assert (weights.tolist(), intercept) == (fitted(x, y)[0].tolist(), fitted(x, y)[1] * unit)
+
+
 def test_a_direction_below_the_tolerance_is_left_out_and_one_above_it_is_not():
     rng = np.random.default_rng(4)
     basis, turn = rng.normal(size=(40, 4)), np.linalg.qr(rng.normal(size=(3, 3)))[0]

@@ -1,0 +1,98 @@
+"""A web of 500 hosts that answer after 100 ms, crawled by one process alone and by 1, 2 and 4 workers."""
+
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.figure import Figure, is_tiny, sized
+from benchmarks.many_hosts import read_count, serve_hosts
+from socialcrawl.campaign.build import OpenCampaign, ProcessContext, build
+from socialcrawl.campaign.settings import check_settings
+from socialcrawl.engine.clock import SteadyClock
+from socialcrawl.engine.loop import run
+from socialcrawl.fleet.fleet_executor import FleetExecutor
+from socialcrawl.fleet.shared_fleets import SharedFleets
+from socialcrawl.render.live_screen import CampaignView
+
+TITLE = "A web of 500 hosts, 100 ms an answer, r = 64: requests sent and stored with 0, 1, 2 and 4 workers"
+TARGET = "at least 120"
+HOSTS, LATENCY, RATE = sized(500, 20), 0.1, sized(64, 8)
+STEPS = sized(3_000, 16)
+WORKERS = (0, 1) if is_tiny() else (0, 1, 2, 4)
+K, D = 1, 1.0  # requests in a window of a host, and its seconds
+BUSY = 0.85  # share of the time of one thread, or of one interpreter, from which on it is the bottleneck
+
+
+class Measured(NamedTuple):
+    """What a crawl took: requests that reached the server, seconds, CPU seconds, and the most in a window of a host."""
+
+    requests: int
+    seconds: float
+    deciding: float
+    process: float
+    most: int
+
+    def name_bottleneck(self) -> str:
+        """Return what was busy all the time."""
+        if self.deciding >= BUSY * self.seconds:
+            return "the thread that decides and stores"
+        if self.process >= BUSY * self.seconds:
+            return "the interpreter of the deciding process (deciding, storing, messages)"
+        return "waiting: for answers, for a batch to be complete, or for processors"
+
+
+def measure() -> list[Figure]:
+    """Measure requests a second, CPU time for each, and the use of windows, by the number of workers."""
+    figures = []
+    for workers in WORKERS:
+        found, name = _crawl(workers), f"{workers} workers"
+        rate = found.requests / found.seconds
+        figures += [
+            Figure(f"{name}: requests a second", f"{rate:.0f}", TARGET),
+            Figure(f"{name}: use of the windows of {HOSTS} hosts", f"{rate / (HOSTS * K / D):.0%}"),
+            Figure(f"{name}: requests that a window had no room for", f"{max(0, found.most - K)}", "0"),
+            Figure(f"{name}: CPU of the deciding thread for a request", _format_each(found.deciding, found.requests)),
+            Figure(f"{name}: CPU of the deciding process for a request", _format_each(found.process, found.requests)),
+            Figure(f"{name}: bottleneck", found.name_bottleneck()),
+        ]
+    return figures
+
+
+def _format_each(seconds: float, requests: int) -> str:
+    return f"{1000 * seconds / requests:.2f} ms"
+
+
+def _crawl(workers: int) -> Measured:
+    fleets = SharedFleets(workers)
+    with tempfile.TemporaryDirectory() as place, serve_hosts(HOSTS, LATENCY, D) as url, closing(fleets):
+        pages = [f"http://host{i}.example/page/0" for i in range(RATE)]
+        given = {
+            "name": "web",
+            "database": Path(place, "web.db"),
+            "topic": {"keywords": ["telescope"]},
+            "seeds": {"search": False, "usernames": pages},
+            "crawl": {"estimator": "nh-ne-sum", "refresh_rate": RATE, "steps": STEPS},
+            "source": {"platform": "web", "base_url": url, "hosts": ["*.example"]},
+            "limits": {"k": K, "d": D},
+        }
+        process = ProcessContext(SteadyClock(), fleets=fleets)
+        with closing(build(check_settings(given, "benchmark"), CampaignView(), process)) as campaign:
+            _await_workers(campaign, workers)
+            begin = time.monotonic(), time.thread_time(), time.process_time()
+            reason = run(campaign.parts, size=campaign.together)
+            ended = time.monotonic(), time.thread_time(), time.process_time()
+        if f"{STEPS:,} steps" not in reason.why:
+            raise RuntimeError(reason.why)
+        count = read_count(url)
+    seconds, deciding, whole = (after - before for before, after in zip(begin, ended, strict=True))
+    return Measured(count["requests"], seconds, deciding, whole, count["most"])
+
+
+def _await_workers(campaign: OpenCampaign, workers: int) -> None:
+    pool = campaign.parts.pool
+    while isinstance(pool, FleetExecutor):
+        if sum(worker.can_send(pool.campaign) for worker in list(pool.fleet.workers.values())) == workers:
+            return
+        pool.fleet.wait_for_change(0.1)

@@ -1,0 +1,124 @@
+"""Daemons that use one token on one PostgreSQL database, each as if on a machine of its own, beside one mock.
+
+A machine is a state folder here: no machine reads another's locks and journals.
+"""
+
+import signal
+import subprocess
+import time
+from contextlib import ExitStack, contextmanager
+
+import psycopg
+from commands import COMMAND, ENVIRONMENT
+from postgres import a_server_database
+from x_crawls import TOKEN, TOKEN_ENV, posts_file
+
+from socialcrawl.lab.generators.generate import choose_topics
+from socialcrawl.mock.server import serve_in_thread
+
+TIMELINE = "/2/users/:id/tweets"
+TOPICS = list(choose_topics().values())
+
+
+class Machine:
+    """A daemon with one campaign; `stop`, `go_on` and `kill` are what happens to it.
+
+    Args:
+        folder: where its files are.
+        name: of the campaign.
+        text: the campaign file.
+    """
+
+    def __init__(self, folder, name, text):
+        self.folder, self.name = folder / name, name
+        (self.folder / "campaigns").mkdir(parents=True)
+        (self.folder / "campaigns" / f"{name}.toml").write_text(text, "utf-8")
+        self.child, self.log = None, self.folder / "log"
+
+    def begin(self):
+        variables = {**ENVIRONMENT, TOKEN_ENV: TOKEN, "XDG_STATE_HOME": str(self.folder / "state")}
+        with self.log.open("ab") as stderr:
+            self.child = subprocess.Popen(
+                [*COMMAND, "daemon", str(self.folder / "campaigns"), "--log", "json"],
+                env=variables,
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+            )
+
+    def stop(self):
+        self.child.send_signal(signal.SIGSTOP)
+
+    def go_on(self):
+        self.child.send_signal(signal.SIGCONT)
+
+    def kill(self):
+        self.child.kill()
+        self.child.wait(60)
+
+    def end(self):
+        if self.child is not None and self.child.poll() is None:
+            self.child.send_signal(signal.SIGCONT)
+            self.kill()
+
+
+class Machines:
+    """Machines, their mock and their database.
+
+    Args:
+        folder: where everything lies.
+        place: the database.
+        mock: the mock.
+        k, d: the windows.
+    """
+
+    def __init__(self, folder, place, mock, k, d):
+        self.folder, self.place, self.mock, self.k, self.d = folder, place, mock, k, d
+        self.all = []
+
+    def add(self, name):
+        text = (
+            f'name = "{name}"\ndatabase = "{self.place.url}"\n[topic]\nkeywords = ["{TOPICS[len(self.all) % 2]}"]\n'
+            f'[seeds]\nmost = 8\n[source]\nbase_url = "{self.mock.url}"\ntoken_env = "{TOKEN_ENV}"\nreuse_hours = 0\n'
+            f"timeout = 20.0\n[limits]\nk = {self.k}\nd = {self.d}\npause = 0.05\n"
+        )
+        self.all.append(Machine(self.folder, name, text))
+        return self.all[-1]
+
+    def windows(self):
+        """The windows of timelines that are over."""
+        now = time.time()
+        return [one for one in self.mock.report()["windows"] if one["endpoint"] == TIMELINE and one["ends"] < now]
+
+    def count_sent(self, name):
+        """The requests of a campaign that were reserved."""
+        with psycopg.connect(self.place.url) as raw:
+            query = "select count(*) from request join campaign c on c.id = campaign where c.name = %s"
+            return raw.execute(query, (name,)).fetchone()[0]
+
+    def wait_for(self, windows):
+        """Wait until so many windows are over."""
+        self.wait_until(lambda: len(self.windows()) >= windows)
+
+    def wait_until_all_sent(self, requests):
+        """Wait until each campaign has reserved so many requests."""
+        self.wait_until(lambda: all(self.count_sent(one.name) >= requests for one in self.all))
+
+    def wait_until(self, found, within=600.0):
+        ends = time.monotonic() + within
+        while not found():
+            assert time.monotonic() < ends, "\n".join(one.log.read_text("utf-8")[-2000:] for one in self.all)
+            time.sleep(0.2)
+
+
+@contextmanager
+def machines(folder, names, k=20, d=2.0, **settings):
+    """Some machines at work, ended afterwards."""
+    with ExitStack() as stack:
+        place = stack.enter_context(a_server_database())
+        mock = stack.enter_context(serve_in_thread(posts_file(4000, 1, 8.0), None, limit=k, window=d, **settings))
+        it = Machines(folder, place, mock, k, d)
+        for name in names:
+            machine = it.add(name)
+            stack.callback(machine.end)
+            machine.begin()
+        yield it
