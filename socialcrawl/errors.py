@@ -37,7 +37,8 @@ class SettingsError(SocialcrawlError):
     Attributes:
         problems: for forms: the key of each thing that is wrong in a campaign file, such as "budget.max_money", and
             what to do about it, without the value; empty where that is not known.
-        secrets: the keys whose values look like a token or a password: do not show them.
+        secrets: the keys whose values may be a token or a password: those that look like one, unknown keys, and a
+            database that is refused. Do not show them.
 
     Example:
         >>> try:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from socialcrawl.campaign.cost_outlook import describe_excess_cost, read_progress
+from socialcrawl.campaign.cost_outlook import describe_excess_cost, explain_missing_dataset, read_progress
 from socialcrawl.campaign.credentials import open_access
 from socialcrawl.campaign.plan import Plan
 from socialcrawl.campaign.settings import read
@@ -65,7 +65,7 @@ def check_start(place: CampaignPlace, *, accept_cost: bool) -> Path:
     """Return the file of a campaign that can be started.
 
     Raises:
-        SettingsError: it has no campaign file here, the file is wrong, or a token is missing.
+        SettingsError: it has no campaign file here, the file is wrong, or a token or the dataset is missing.
         CostError: see `check_cost`.
         StoreError: its database cannot be used.
     """
@@ -74,6 +74,8 @@ def check_start(place: CampaignPlace, *, accept_cost: bool) -> Path:
     if plan.settings.name != place.name or _resolve(plan.settings.database) != _resolve(place.where):
         raise SettingsError(f"{file} is the file of another campaign now: reload the list of campaigns.")
     open_access(plan.settings, plan.base, lease=False)
+    if (missing := explain_missing_dataset(plan, file)) is not None:
+        raise SettingsError(missing)
     if not accept_cost:
         check_cost(plan)
     return file
@@ -149,7 +151,7 @@ def _make_free(place: CampaignPlace) -> bool:
     """Resume a campaign that is paused or stopped; return whether a daemon that watches it goes on with it.
 
     Raises:
-        HeldError: somebody runs it, or a daemon that watches it has nothing to do.
+        HeldError: somebody runs it, or a daemon that watches it has nothing to do, now or later.
         StoreError: a command has paused it.
     """
     if is_missing(place.where):
@@ -166,12 +168,29 @@ def _make_free(place: CampaignPlace) -> bool:
             daemons.resume_campaigns(connection, [place.name])
         if watching:
             return _await_daemon(place)
+    elif watching and one.state == STOPPED and one.until is not None:
+        return _retry_now(place)
     elif watching:
         raise HeldError(
             f"A daemon (process {one.pid} on {one.host}) looks after the campaign {place.name!r}: it is {one.state}, "
             f"{one.why}."
         )
     return watching
+
+
+def _retry_now(place: CampaignPlace) -> bool:
+    """Have a daemon that waits before it tries a campaign again do so now; return whether one still goes on with it."""
+    with open_upgraded(place.where) as connection:
+        daemons.pause_campaigns(connection, [place.name], SystemClock().now())
+    ends = time.monotonic() + LETTING_GO
+    while time.monotonic() < ends:
+        one, _, watching = _read(place)
+        if not watching or one is None or one.state == PAUSED:
+            break
+        time.sleep(LOOK)
+    with open_upgraded(place.where) as connection:
+        daemons.resume_campaigns(connection, [place.name])
+    return _await_daemon(place)
 
 
 def _await_daemon(place: CampaignPlace) -> bool:

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,14 +17,14 @@ from socialcrawl.campaign.campaign_edits import (
     save_changes,
 )
 from socialcrawl.campaign.change_rules import compare_plans, list_fixed
-from socialcrawl.campaign.cost_outlook import has_begun
+from socialcrawl.campaign.cost_outlook import explain_missing_dataset, has_begun
 from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import Settings, decode_campaign, read_campaign_bytes
 from socialcrawl.campaign.settings_schema import describe_sections
 from socialcrawl.campaign.template_file import make_template_text, write_new_file
 from socialcrawl.crawls.facts import DEFAULT
 from socialcrawl.daemon.campaign_check import check_campaign
-from socialcrawl.errors import SettingsError, SocialcrawlError
+from socialcrawl.errors import SettingsError, SocialcrawlError, StoreError
 from socialcrawl.formats.documents import compute_checksum
 from socialcrawl.platforms.facts import DEFAULT as DEFAULT_PLATFORM
 
@@ -276,10 +277,16 @@ class CampaignFile:
     def check(self) -> list[str]:
         """Check the campaign as `socialcrawl check` does, keywords, seeds and files included; return its warnings.
 
+        One of them is that a campaign of kind `refresh` has no dataset yet.
+
         Raises:
             SettingsError: with a line for each thing that is wrong.
         """
-        return [warning for _, warning in check_campaign(self._read_settings()).warnings]
+        plan = check_campaign(self._read_settings())
+        missing = None
+        with suppress(StoreError):  # a run says what is wrong with its database
+            missing = explain_missing_dataset(plan, self._path)
+        return [*([] if missing is None else [missing]), *(warning for _, warning in plan.warnings)]
 
     @property
     def fixed(self) -> list[str]:

@@ -70,8 +70,9 @@ class CampaignStatus:
         windows: requests in each of the latest windows of the rate limit, at most 24, of the endpoint that it requests
             most, with all its tokens; the last one ended with its latest request or later.
         window_begins: when each of them began.
-        window_limit: requests that a window allows with one token; None: not known.
-        window_length: seconds of a window; None likewise.
+        window_limit: requests that a window allows with one token, by the server's answers or else the price table;
+            None: not known.
+        window_length: seconds of a window, likewise.
 
     Example:
         >>> status = sc.open_project("example.toml").list_campaigns()[0]
@@ -151,7 +152,7 @@ def make_status(row: KnownCampaign, found: DatabaseReading, settings: Settings |
         held.campaign if held.campaign != UNKNOWN else _name_database(row.where),
         given.get("kind", DEFAULT.name) if given else "",
         (given.get("source") or {}).get("platform", "") if given else "",
-        held.state or IDLE,
+        WAITING if held.daemon in found.watching and _has_retry(held) else held.state or IDLE,
         held.why,
         _format(held.since),
         _format(held.until),
@@ -203,6 +204,11 @@ def _add_figures(status: CampaignStatus, figures: ProgressFigures) -> CampaignSt
     return status
 
 
+def _has_retry(held: CampaignLease) -> bool:
+    """Return whether a daemon waits before it tries a campaign again that has failed."""
+    return held.state == STOPPED and held.why.lower().endswith(TRIED_AGAIN)
+
+
 def _has_daemon(held: CampaignLease, now: float) -> bool:
     return held.daemon is not None and held.is_alive(now) and held.state != LOST
 
@@ -218,7 +224,7 @@ def _list_alerts(
     goes_on = status.state not in (DONE, IDLE) and (status.state != STOPPED or status.until is not None)
     if status.state in ILL:
         yield f"{status.state.capitalize()}: {status.why}"
-    if failed := status.state == STOPPED and status.why.lower().endswith(TRIED_AGAIN):
+    if failed := status.state in (STOPPED, WAITING) and status.why.lower().endswith(TRIED_AGAIN):
         yield f"Failed: {status.why}"
     if figures is not None and status.state != DONE:
         for token in () if failed else figures.refused:

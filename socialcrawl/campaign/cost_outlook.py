@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from math import inf
+from pathlib import Path
 
 from socialcrawl.campaign.plan import Plan
 from socialcrawl.campaign.post_counting import plan_counting
@@ -32,6 +33,18 @@ def read_progress(plan: Plan) -> CampaignProgress:
     """
     with _open_readonly(plan) as connection:
         return CampaignProgress() if connection is None else _read_done(plan, connection)
+
+
+def explain_missing_dataset(plan: Plan, file: Path) -> str | None:
+    """Return that a campaign needs a dataset that nobody has imported yet, with the command; None where it needs none.
+
+    Raises:
+        StoreError: see `read_progress`.
+    """
+    if not plan.kind.dataset or read_progress(plan).dataset:
+        return None
+    command = f"socialcrawl import FILES --as dataset --db {file}"
+    return f"This campaign needs an old dataset, which was not imported yet. Import it first, in a terminal: {command}"
 
 
 def read_knowledge(plan: Plan, changed: Opened | None = None) -> tuple[CampaignProgress, TypicalNeeds]:

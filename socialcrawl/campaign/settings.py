@@ -1,6 +1,8 @@
 """Settings of a campaign: typed, read from TOML, refused with a sentence that names the key and the remedy."""
 
 import tomllib
+from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -24,7 +26,7 @@ from socialcrawl.campaign.sections.access import MATCH, MOST_PAGES, READING_KEYS
 from socialcrawl.campaign.sections.operation import ComplianceSection, FleetSection, NotifySection, ScheduleSection
 from socialcrawl.campaign.sections.topic import AccountsSection, BudgetSection, CrawlSection, SeedsSection, TopicSection
 from socialcrawl.campaign.sections.values import Section
-from socialcrawl.campaign.settings_errors import INIT, explain_settings_error
+from socialcrawl.campaign.settings_errors import INIT, explain_settings_error, list_unshown
 from socialcrawl.crawls.capture.section import CaptureSection
 from socialcrawl.crawls.collect.estimators.registry import HYBRID
 from socialcrawl.crawls.facts import BUILT_IN, DEFAULT, KindFacts, find_kind_facts, list_foreign_keys
@@ -317,6 +319,34 @@ def place_settings(settings: Settings, path: Path) -> Settings:
     return settings.model_copy(update=placed)
 
 
+def select_campaign_files(files: Iterable[Path]) -> list[Path]:
+    """Return those of the TOML files of a folder that may be campaign files, by name.
+
+    Left out are hidden ones, and those that have no key of a campaign, such as pyproject.toml. One that is no valid TOML
+    may be a campaign file.
+    """
+    return [file for file in sorted(files) if not file.name.startswith(".") and _may_be_campaign(file)]
+
+
+def _may_be_campaign(file: Path) -> bool:
+    try:
+        stat = file.stat()
+    except OSError:
+        return True
+    return _has_campaign_key(file, (stat.st_mtime_ns, stat.st_size, stat.st_ino))
+
+
+@lru_cache(maxsize=10_000)
+def _has_campaign_key(file: Path, mark: tuple[int, ...]) -> bool:
+    """Return whether a file has a key of a campaign; `mark` tells two states of it apart."""
+    del mark
+    try:
+        _, given = decode_campaign(read_campaign_bytes(file), file)
+    except SettingsError:
+        return True
+    return not Settings.model_fields.keys().isdisjoint(given)
+
+
 def load_stored(given: dict[str, Any], origin: str) -> Settings:
     """Return the settings that a database keeps, all of them: sections of other kinds of campaigns say nothing.
 
@@ -352,7 +382,12 @@ def check_settings(given: dict[str, Any], origin: str, text: str = "") -> Settin
     if found := dict(pasted_secrets.find_secrets(given, platform)):
         lines = [f"{origin}: {line}." for line in pasted_secrets.advise(found, platform)]
         keys = pasted_secrets.name_keys(found)
-        raise SettingsError("\n".join(lines), [(key, pasted_secrets.NOT_HERE) for key in keys], keys)
+        problems = [(key, pasted_secrets.NOT_HERE) for key in keys]
+        try:
+            _validate(given, origin)
+        except SettingsError as error:
+            keys = [*keys, *error.secrets]
+        raise SettingsError("\n".join(lines), problems, keys)
     return _validate(given, origin, text)
 
 
@@ -361,4 +396,5 @@ def _validate(given: dict[str, Any], origin: str, text: str = "") -> Settings:
         return Settings.model_validate(given)
     except ValidationError as error:
         lines = {line: (key, advice) for key, line, advice in explain_settings_error(error, Settings, origin, text)}
-        raise SettingsError("\n".join(lines), lines.values()) from None  # a traceback of pydantic says less
+        unshown = list_unshown(error)
+        raise SettingsError("\n".join(lines), lines.values(), unshown) from None  # a traceback of pydantic says less

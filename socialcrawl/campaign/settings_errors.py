@@ -74,6 +74,18 @@ def explain_settings_error(
         yield key, f"{named}{advice}", advice
 
 
+def list_unshown(error: ValidationError) -> list[str]:
+    """Return the dotted keys whose values nobody shows, as they may hold a password: unknown ones, and a database."""
+    places = [[str(part) for part in one["loc"] if not INSIDE.search(str(part))] for one in error.errors()]
+    unknown = [one["type"] == "extra_forbidden" for one in error.errors()]
+    found = (
+        ".".join(at[:2])
+        for at, is_unknown in zip(places, unknown, strict=True)
+        if at and (is_unknown or at[0] == "database")
+    )
+    return list(dict.fromkeys(found))
+
+
 class _FileForm:
     """How keys are named and written in a campaign file."""
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from socialcrawl.campaign.plan import make_plan
-from socialcrawl.campaign.settings import Settings, read
+from socialcrawl.campaign.settings import Settings, read, select_campaign_files
 from socialcrawl.crawls.registry import kind_of
 from socialcrawl.errors import SettingsError
 
@@ -46,12 +46,12 @@ class CampaignFolder:
         if not self.many:
             return [self.path] if self.path.exists() else []
         try:
-            names = [entry.name for entry in self.path.iterdir()]
+            entries = [*self.path.iterdir()]
         except OSError as error:
             raise SettingsError(
                 f"The folder {self.path} cannot be read ({error.strerror}): its campaigns go on as they were."
             ) from error
-        return [self.path / name for name in sorted(names) if name.endswith(".toml") and not name.startswith(".")]
+        return select_campaign_files(one for one in entries if one.name.endswith(".toml"))
 
     def find_changes(self, *, again: bool = False) -> list[FolderChange]:
         """Return what has changed since the last look; everything, if it is to be read `again`.

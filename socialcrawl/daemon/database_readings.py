@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from socialcrawl.campaign.settings import Settings, read
+from socialcrawl.campaign.settings import Settings, read, select_campaign_files
 from socialcrawl.daemon.campaign_state import BROKEN, RUNNING
 from socialcrawl.daemon.campaign_status import (
     KnownCampaign,
@@ -126,7 +126,7 @@ class DatabaseReadings:
         if not isinstance(where, Path) or not where.is_dir():
             yield where
             return
-        yield from sorted(file for file in where.glob("*.toml") if not file.name.startswith("."))
+        yield from select_campaign_files(where.glob("*.toml"))
         for file in sorted(where.glob("*.db")):
             inode = (_mark_file(file) or (None,))[0]
             if self._databases.get(file) != inode and recognize(file) == DATABASE:

@@ -28,6 +28,19 @@ class Text(rich_text.Text):
         super().__init__(escape_controls(text), style, **more)
 
 
+class AccountText(Text):
+    """The name of an account in a table, which a page may make a link to what is known of the account.
+
+    Attributes:
+        account: the name as it is.
+        account_id: the platform's own id; None: nobody knows.
+    """
+
+    def __init__(self, account: str, account_id: str | None = None) -> None:
+        super().__init__(account)
+        self.account, self.account_id = account, account_id
+
+
 class Console(rich_console.Console):
     """A console of rich that sends no control characters but rich's own.
 

@@ -81,20 +81,28 @@ def make_details(summary: str, *children: Child) -> ET.Element:
     return make_element("details", make_element("summary", summary), *children)
 
 
-def convert_renderable(given: RenderableType, title: str = "") -> list[ET.Element]:
+def convert_cell(cell: RenderableType) -> ET.Element:
+    """Return a cell of a table as a text."""
+    return quote_text(str(cell))
+
+
+def convert_renderable(
+    given: RenderableType, title: str = "", convert: Callable[[RenderableType], ET.Element] = convert_cell
+) -> list[ET.Element]:
     """Return what terminals show as a text, a table or a group of these, as elements.
 
     Args:
         given: what they show; a text before a table that has no title is its title.
         title: of a table that has none.
+        convert: returns the element of a cell.
     """
     if isinstance(given, Group):
         if len(parts := given.renderables) == 2 and isinstance(table := parts[1], Table) and not table.title:
-            return convert_renderable(table, str(parts[0]))
-        return [made for one in parts for made in convert_renderable(one)]
+            return convert_renderable(table, str(parts[0]), convert)
+        return [made for one in parts for made in convert_renderable(one, "", convert)]
     if isinstance(given, Table):
         head = [" ".join(str(column.header).split()) for column in given.columns]
-        rows = zip(*([quote_text(str(cell)) for cell in column.cells] for column in given.columns), strict=True)
+        rows = zip(*([convert(cell) for cell in column.cells] for column in given.columns), strict=True)
         numbers = [place for place, column in enumerate(given.columns) if column.justify == "right"]
         return [make_table(head, rows, caption=str(given.title or title), numbers=numbers)]
     return [make_element("p", quote_text(line)) for line in str(given).splitlines() if line.strip()]

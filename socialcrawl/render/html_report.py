@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import singledispatch
+from functools import partial, singledispatch
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
 
 import numpy as np
+from rich.console import RenderableType
 
 from socialcrawl import __version__
 from socialcrawl.crawls.capture.report import CaptureReport
@@ -28,9 +29,11 @@ from socialcrawl.render.campaign_report import (
     format_account,
     group_requests,
 )
+from socialcrawl.render.console import AccountText
 from socialcrawl.render.headline import list_headlines
 from socialcrawl.render.html_elements import (
     Child,
+    convert_cell,
     convert_renderable,
     is_document,
     make_details,
@@ -50,6 +53,7 @@ from socialcrawl.storage.queries.summary import find_campaign
 from socialcrawl.storage.queries.top_network import TopNetwork, read_top_network
 from socialcrawl.storage.queries.topic_counts import TopicText, read_texts
 from socialcrawl.system.files import replace_file
+from socialcrawl.system.loopback import is_loopback
 from socialcrawl.text.wording import pluralize
 
 NODES = 150  # accounts of the network
@@ -172,7 +176,10 @@ def make_sections(page: PageSource) -> Iterator[tuple[str, ET.Element]]:
         parts = list_parts(report.known if page.with_texts else hide_names(report.known), billed=report.billed)
         charts = () if page.is_drawn else map(_make_place, collect_kind_charts(report.known))
         yield _make_section(
-            "kind", "What this campaign knows", *charts, *(one for part in parts for one in convert_renderable(part))
+            "kind",
+            "What this campaign knows",
+            *charts,
+            *(one for part in parts for one in convert_renderable(part, "", partial(_convert_cell, page))),
         )
     elif found.discovered or found.top_seeds:
         yield _make_section("accounts", "Most relevant accounts", *_make_accounts(page))
@@ -432,6 +439,11 @@ def _make_publishing(page: PageSource) -> Iterator[ET.Element]:
         yield make_element("p", restricted)
 
 
+def _convert_cell(page: PageSource, cell: RenderableType) -> ET.Element:
+    """Return a cell of a kind's table; an account is called as everywhere on a page."""
+    return _name(page, cell.account, cell.account_id) if isinstance(cell, AccountText) else convert_cell(cell)
+
+
 def _name(page: PageSource, name: str, known_id: str | None) -> ET.Element:
     """Return how an account is called on a page."""
     if not page.with_texts:
@@ -442,7 +454,8 @@ def _name(page: PageSource, name: str, known_id: str | None) -> ET.Element:
         return shown
     plain = name.removeprefix("@")
     made = make_element("span", make_element("a", shown, href=page.link(plain, known_id)), class_="account")
-    if outside := facts.find_account_page(None if plain == known_id else plain, known_id):
+    outside = facts.find_account_page(None if plain == known_id else plain, known_id)
+    if outside and not is_loopback(page.report.found.base_url):  # who is invented is nobody's page
         said = f"{plain} on {facts.title}"
         made.append(
             make_element("a", "\u2197", href=outside, rel="noreferrer noopener", class_="outside", aria_label=said)

@@ -9,7 +9,7 @@ from rich.table import Table
 from socialcrawl.crawls.track.rank_changes import OUTSIDE
 from socialcrawl.crawls.track.report import RankedAccount, TrackReport, Visit, VisitHistory
 from socialcrawl.engine.model import Act
-from socialcrawl.render.console import Text
+from socialcrawl.render.console import AccountText, Text
 from socialcrawl.render.score_curve import ScoreCurve
 from socialcrawl.text.wording import format_span, pluralize
 
@@ -124,7 +124,7 @@ def _make_places_table(
         read = "never" if place.visited_at is None else format_span(max(0.0, found.seen - place.visited_at))
         low, high = place.chance or (0, 0)
         cell = f"{low:,}-{high:,}" if moved else f"{place.visits:,}"
-        table.add_row(f"{place.place:,}", Text(place.account), weight, before, cell, read)
+        table.add_row(f"{place.place:,}", AccountText(place.account, place.id), weight, before, cell, read)
     if not places:
         table.add_row("", "none yet", "", "", "", "")
     return table

@@ -21,6 +21,7 @@ class ReadReport:
         posts: those in which the topic occurs most often.
         ledger: requests and dollars by endpoint.
         changes: of settings and history, oldest first.
+        steps: of the campaign when it was read, as its status counts them.
     """
 
     sections: Mapping[str, str]
@@ -29,6 +30,7 @@ class ReadReport:
     posts: Sequence[Mapping[str, Any]]
     ledger: Sequence[Mapping[str, Any]]
     changes: Sequence[Mapping[str, Any]]
+    steps: int
 
 
 def read_report(data: Dataset, status: CampaignStatus, wanted: object) -> ReadReport:
@@ -42,6 +44,7 @@ def read_report(data: Dataset, status: CampaignStatus, wanted: object) -> ReadRe
         [*data.best_posts(POSTS, campaign=status.name)],
         [*data.ledger(campaign=status.name)],
         [*data.changes(campaign=status.name)],
+        status.steps,
     )
 
 

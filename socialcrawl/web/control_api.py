@@ -51,7 +51,7 @@ def restart_campaign(
 @control_api.get("/campaigns/{key}/budget")
 def get_budget(status: Status, project: Campaigns) -> BudgetItem:
     """Return the budget that the campaign file has."""
-    found = read_editable(project, status)
+    found = read_editable(project.load_file(status.key))
     return BudgetItem(digest=found.digest, values=BudgetValues.model_validate(found.values))
 
 

@@ -6,17 +6,20 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
-from socialcrawl import CampaignStatus, CostError, Project, SettingsError, SocialcrawlError
+from socialcrawl import CampaignStatus, ConflictError, CostError, Project, SettingsError, SocialcrawlError
 from socialcrawl.web.edit_problems import locate_problems, put_in_words
 from socialcrawl.web.file_edits import (
     BUDGET,
+    BudgetForm,
     EditableSettings,
     add_accounts,
     change_budget,
     describe_effect,
     find_next_button,
+    open_budget,
     read_budget,
     read_editable,
+    take_budget,
 )
 from socialcrawl.web.http_api import Campaigns, Status
 from socialcrawl.web.page_answers import read_change, render
@@ -24,7 +27,7 @@ from socialcrawl.web.page_templates import is_spent
 
 control_pages = APIRouter(include_in_schema=False)
 Form = Annotated[dict[str, str], Depends(read_change)]
-UNSEEN = "none"  # no file has this digest
+RESTART = " Then stop these pages, and start them again in the terminal in which the variable is set: export NAME=..."
 SAVED = {"budget": False, "seeds": True, "exclude": True, "none": False}
 """What a change was about, and whether it begins a new epoch."""
 
@@ -68,20 +71,25 @@ def stop(request: Request, status: Status, project: Campaigns, form: Form) -> Re
 @control_pages.post("/campaigns/{key}/budget")
 def set_budget(request: Request, status: Status, project: Campaigns, form: Form) -> Response:
     """Change the budget in the file of a campaign."""
+    shown: BudgetForm | None = None
+    wrong: dict[str, str] = {}
     try:
-        file = project.load_file(status.key, digest=form.get("digest") or UNSEEN)
-        # Browsers send fields that are empty, `parse_qs` leaves them out.
-        values, wrong = read_budget(file, {key: form.get(key, "") for key in BUDGET if f"has_{key}" in form})
-        if not wrong:
-            changed = change_budget(status, file, values)
-            return _end_change(request, status, project, form, "budget" if changed else "none")
+        file = project.load_file(status.key)
+        shown = take_budget(open_budget(read_editable(file)), form)
+        if shown.conflict is None:
+            values, wrong = read_budget(file, {key: shown.typed[key] for key in shown.typed if f"has_{key}" in form})
+            if not wrong:
+                changed = change_budget(status, file, values)
+                return _end_change(request, status, project, form, "budget" if changed else "none")
+    except ConflictError as error:  # in the moment since it was loaded
+        shown = take_budget(open_budget(read_editable(project.load_file(status.key))), form)
+        wrong = {"": str(error)} if shown.conflict is None else {}
     except SettingsError as error:
         known = [f"{section}.{key}" for key, (section, _, _) in BUDGET.items()]
-        wrong = {}
         for key, sentence in locate_problems(error, status.file or "", known):
             at = key.rpartition(".")[2] if key in known else ""
             wrong[at] = " ".join(filter(None, (wrong.get(at), put_in_words(sentence, known))))
-    return _show_forms(request, project, status, wrong=wrong, given=form)
+    return _show_forms(request, project, status, wrong=wrong, shown=shown)
 
 
 @control_pages.post("/campaigns/{key}/seeds")
@@ -96,25 +104,33 @@ def exclude(request: Request, status: Status, project: Campaigns, form: Form) ->
     return _add(request, status, project, form, "exclude")
 
 
-def fill_forms(project: Project, status: CampaignStatus, given: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the template of the forms needs: what the file says, and what somebody gave that was wrong."""
+def fill_forms(
+    project: Project, status: CampaignStatus, given: Mapping[str, str], shown: BudgetForm | None = None
+) -> dict[str, Any]:
+    """Return what the template of the forms needs.
+
+    Args:
+        project: where the campaign is.
+        status: the campaign.
+        given: what somebody gave that was wrong, by form.
+        shown: the form of the budget as it came back; None: as the file has it.
+    """
     forms: EditableSettings | None = None
     try:
-        forms = read_editable(project, status)
+        forms = read_editable(project.load_file(status.key))
     except SettingsError:  # it has no file here that can be read
         return {"forms": None}
-    shown = {key: given.get(key, "") if f"has_{key}" in given else value for key, value in forms.values.items()}
-    texts = {
-        key: "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
-        for key, value in shown.items()
-    }
-    return {"forms": forms, "shown": texts, "given": given, "budget": BUDGET}
+    return {"forms": forms, "shown": shown or open_budget(forms), "given": given, "budget": BUDGET}
 
 
 def _add(request: Request, status: CampaignStatus, project: Project, form: Mapping[str, str], what: str) -> Response:
     names = [name for one in form.get("accounts", "").split() if (name := one.strip(","))]
     try:
         changed = add_accounts(project.load_file(status.key, digest=form.get("digest")), what, names)
+    except ConflictError:
+        said = "Somebody else has changed the file meanwhile. Press again to add these to the file as it is now."
+        given = {what: form.get("accounts", "")}
+        return _show_forms(request, project, status, wrong={what: said}, given=given, code=409)
     except SettingsError as error:
         return _show_forms(request, project, status, wrong={what: str(error)}, given={what: form.get("accounts", "")})
     return _end_change(request, status, project, form, what if changed else "none")
@@ -141,7 +157,7 @@ def _start(
         cost = put_in_words(error.excess)
         text = f"{cost}. Nothing was sent."
     except SocialcrawlError as error:
-        text = put_in_words(str(error))
+        text = put_in_words(str(error)) + (RESTART if str(error).startswith("No token") else "")
     else:
         return go_back(status, form)
     return render(request, "control_answer.html", 409, status=status, title="Not started", text=text, cost=cost)
@@ -162,10 +178,14 @@ def _show_forms(
     button: tuple[str, str] | None = None,
     wrong: Mapping[str, str] | None = None,
     given: Mapping[str, str] | None = None,
+    shown: BudgetForm | None = None,
+    code: int = 422,
 ) -> Response:
     """Return the page of the forms, with what somebody gave and what was wrong with it."""
     wrong = wrong or {}
+    conflict = None if shown is None else shown.conflict
+    code = 409 if conflict is not None else code if wrong else 200
     return render(
-        request, "control.html", 422 if wrong else 200, status=status, note=note, button=button, wrong=wrong,
-        **fill_forms(project, status, given or {}),
+        request, "control.html", code, status=status, note=note, button=button, wrong=wrong, conflict=conflict,
+        **fill_forms(project, status, given or {}, shown),
     )  # fmt: skip

@@ -182,7 +182,10 @@ def _describe(file: CampaignFile, *, begun: bool) -> FileItem:
             own.pop(name, None)
         else:
             values.pop(section, None)
-    return FileItem(file=str(file.path), digest=file.digest, values=values, begun=begun, fixed=[*list_fixed(file)])
+    return FileItem(
+        file=str(file.path), digest=file.digest, values=values, unshown=[*find_secrets(file)], begun=begun,
+        fixed=[*list_fixed(file)],
+    )  # fmt: skip
 
 
 def _make_plain(value: Any) -> Any:

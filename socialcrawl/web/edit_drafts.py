@@ -22,6 +22,7 @@ from socialcrawl.web.edit_fields import BY_HAND, Described, list_keys, refuse_va
 
 MOST_TEXTS = 20  # pasted posts
 SHOWN = 10  # posts of a preview, of each sort
+UNSHOWN = ("notify.command",)  # its arguments may be secrets of any form
 UNTITLED = "new-campaign"  # how a draft is called whose name was not typed yet
 
 
@@ -62,12 +63,14 @@ def describe(**chosen: str) -> Described:
 
 
 def find_secrets(file: CampaignFile) -> Sequence[str]:
-    """Return the keys of a file whose values look like secrets."""
+    """Return the keys of a file whose values nobody is shown: programs, and what may be a secret."""
+    notify = file.values.get("notify")
+    found = [key for key in UNSHOWN if isinstance(notify, Mapping) and key.removeprefix("notify.") in notify]
     try:
         file.settings  # noqa: B018 - whether it raises
     except SettingsError as error:
-        return error.secrets
-    return ()
+        found += error.secrets
+    return found
 
 
 def show_file(file: CampaignFile, described: Described) -> dict[str, str]:

@@ -222,7 +222,12 @@ def refuse_value(key: str, described: Mapping[str, Any], value: Any) -> str:
             "variable of this server to a server of their choice."
         )
     is_path = key == "database" or '"format": "path"' in json.dumps(described["schema"])
-    if is_path and any(not _is_inside(text) or (key == "database" and ":" in text) for text in texts):
+    if key == "database" and any(":" in text or "=" in text for text in texts):
+        return (
+            "write the name of a file in the folder of the campaign file; edit the file by hand for a database on a "
+            "server. What was typed was not kept, as it may hold a password."
+        )
+    if is_path and not all(map(_is_inside, texts)):
         return "write the name of a file in the folder of the campaign file; edit the file by hand for others."
     return ""
 

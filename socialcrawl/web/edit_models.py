@@ -24,7 +24,11 @@ class FileItem(BaseModel):
 
     file: str
     digest: str = Field(description="send it back with a change: a file that somebody else has changed is refused")
-    values: Values = Field(description="what the file says, without defaults and without what looks like a secret")
+    values: Values = Field(description="what the file says, without defaults and without the keys in `unshown`")
+    unshown: list[str] = Field(
+        description="keys and sections that are set in the file and not sent, as they may be a secret: programs, a "
+        "database with a password, unknown keys, and what looks like a token. A change leaves them as they are"
+    )
     begun: bool = Field(description="whether the campaign has begun")
     fixed: list[str] = Field(description="keys and sections that cannot change once it has begun")
     epoch: list[str] = Field(default=[], description="keys whose change, just saved, begins a new epoch")

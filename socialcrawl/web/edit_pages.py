@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -65,8 +66,9 @@ ENOUGH = {
     "source.base_url": "https://social.example",
 }  # fmt: skip
 """What campaigns need to be possible at all."""
-TEXTS, PLACE, WAS, DIGEST, WHAT = "-texts", "-place", "-was", "-digest", "-do"
+TEXTS, PLACE, WAS, DIGEST, WHAT, UNKNOWN = "-texts", "-place", "-was", "-digest", "-do", "unknown"
 """Fields of the form that are no settings."""
+UNSHOWN = "It is set in the file, and not shown, as it may hold a secret. It stays as long as this field is empty."
 PART = "x-part"  # the header of a script that wants the answer only, without the page
 edit_pages = APIRouter(include_in_schema=False)
 Choice = Annotated[str, Query(max_length=100)]
@@ -86,6 +88,8 @@ class EditForm:
         begun: whether the campaign has begun.
         locked: what cannot be changed.
         wrong: what is wrong, by key; "" for what concerns no key, a sentence a line.
+        unshown: the keys whose values are in the file, and nobody is shown.
+        unknown: keys of the file that no campaign has, and no field shows.
     """
 
     described: Described
@@ -102,11 +106,15 @@ class EditForm:
     texts: str = ""
     place: str = ""
     notes: dict[str, str] = field(default_factory=dict)
+    unshown: Sequence[str] = ()
+    unknown: list[str] = field(default_factory=list)
 
     def add_problems(self, error: SettingsError, file: str = "") -> None:
         """Say beside the fields what is wrong, and forget what may be a secret."""
         for key, sentence in locate_problems(error, file, self.shown):
             at, said = key if key in self.shown else "", put_in_words(sentence, self.shown)
+            if key and not at and sentence.startswith("unknown key"):
+                self.unknown.append(key)
             self.wrong[at] = "\n".join(filter(None, (self.wrong.get(at, ""), said)))
         for key in error.secrets:
             self.typed[key] = ""
@@ -116,7 +124,7 @@ class EditForm:
         changes, wrong = read_changes(self.described, self.shown, self.typed, self.locked)
         self.wrong |= {key: put_in_words(why, self.shown) for key, why in wrong.items()}
         for key in wrong:
-            if key.endswith("_env"):
+            if "was not kept" in wrong[key]:
                 self.typed[key] = ""
         return changes
 
@@ -198,6 +206,8 @@ async def save_edit(request: Request, status: Status, live: Live) -> Response:
     if what not in ("quote", "preview") and given.get(DIGEST) != file.digest:
         _find_conflict(form)
     changes = form.read()
+    if what == UNKNOWN:
+        _remove_keys(changes, given.get(UNKNOWN, ""))
     if what in ("quote", "preview"):
         form.digest = given.get(DIGEST, "")  # saving compares
         return await _show_beside(request, live, form, what, lambda: _update(file, changes))
@@ -233,29 +243,55 @@ def _explain_lack(kind: str, platform: str) -> str:
     Raises:
         SettingsError: there is no such kind or platform.
     """
-    known, _ = _read_template(kind, platform)
-    keys = dict(list_keys(known))
-    values: dict[str, Any] = {"kind": kind}
-    for key, value in {**ENOUGH, "source.platform": platform}.items():
-        section, _, name = key.partition(".")
-        if key in keys:
-            values.setdefault(section, {})[name] = value
+    keys = dict(list_keys(_read_template(kind, platform)[0]))
     try:
-        CampaignFile.draft(Path("campaign.toml"), values).check()
+        _check_enough(kind, platform)
     except SettingsError as error:
         problems = locate_problems(error, "campaign.toml", keys)
         return next((put_in_words(text, keys) for key, text in problems if key not in keys), "")
     return ""
 
 
+@cache
+def _find_needed(kind: str, platform: str) -> frozenset[str]:
+    """Return the keys without which no campaign of a kind and platform can be."""
+    found = set[str]()
+    with suppress(SettingsError):
+        _check_enough(kind, platform)
+        for key in ENOUGH:
+            try:
+                _check_enough(kind, platform, without=key)
+            except SettingsError:
+                found.add(key)
+    return frozenset(found)
+
+
+def _check_enough(kind: str, platform: str, without: str = "") -> None:
+    """Check a campaign that has what is needed, but for a key.
+
+    Raises:
+        SettingsError: it cannot be.
+    """
+    keys = dict(list_keys(_read_template(kind, platform)[0]))
+    values: dict[str, Any] = {"kind": kind}
+    for key, value in {**ENOUGH, "source.platform": platform}.items():
+        section, _, name = key.partition(".")
+        if key in keys:
+            values.setdefault(section, {})[name] = None if key == without else value
+    CampaignFile.draft(Path("campaign.toml"), values).check()
+
+
 def _open_file(project: Project, status: CampaignStatus, file: CampaignFile) -> EditForm:
     described = describe_values(file.values)
-    shown = show_file(file, described)
+    unshown = find_secrets(file)
+    shown = show_values(described, file.values, unshown)
     defaults = {key: str(one["default"]) for key, one in list_keys(described) if key in CHOSEN}
     kind, platform = (shown[key] or defaults[key] for key in CHOSEN)
     begun = has_begun(project, status)
     locked = list_fixed(file) if begun else ()
-    return EditForm(described, (kind, platform), shown, dict(shown), status, file.digest, begun, locked)
+    return EditForm(
+        described, (kind, platform), shown, dict(shown), status, file.digest, begun, locked, unshown=unshown
+    )
 
 
 def _take_typed(form: EditForm, given: Mapping[str, str]) -> None:
@@ -278,6 +314,16 @@ def _find_conflict(form: EditForm) -> None:
     form.conflict = describe_conflict(form.described, form.was, form.shown, typed)
     form.typed = {**form.shown, **typed}
     form.was = form.shown
+
+
+def _remove_keys(changes: dict[str, Any], keys: str) -> None:
+    """Add to changes that keys are removed, which a text names with blanks between them."""
+    for key in keys.split():
+        section, _, name = key.partition(".")
+        if not name:
+            changes[section] = None
+        elif isinstance(own := changes.setdefault(section, {}), dict):
+            own[name] = None
 
 
 def _create(project: Project, form: EditForm, values: Mapping[str, Any]) -> CampaignFile | None:
@@ -419,9 +465,11 @@ def _show(
     """Return the page of a form; 422 where something is wrong, 409 where somebody else has changed the file."""
     _, template = _read_template(*form.chosen)
     set_there = {f"{name}.{key}" for name, keys in template.items() if isinstance(keys, Mapping) for key in keys}
+    notes = dict.fromkeys(form.unshown, UNSHOWN) | form.notes
     sections: Sequence[FormSection] = make_fields(
-        form.described, form.typed, template=set_there, wrong=form.wrong, notes=form.notes, locked=form.locked
+        form.described, form.typed, template=set_there, wrong=form.wrong, notes=notes, locked=form.locked
     )
+    needed = _find_needed(*form.chosen)
     labels = {one.key: one.label for section in sections for one in section.fields}
     stored = [one for one in project.list_campaigns() if one.requests or one.steps]
     own = form.status.key if form.status is not None else ""
@@ -430,6 +478,6 @@ def _show(
     return render(
         request, "edit.html", code, form=form, sections=sections, labels=labels, shown=shown or Shown(), note=note,
         warnings=warnings, stored=stored, place=place, was=json.dumps({k: v for k, v in form.was.items() if v}),
-        folder=project.folder, most_texts=MOST_TEXTS,
+        folder=project.folder, most_texts=MOST_TEXTS, sent=request.method == "POST", needed=needed,
         button=None if form.status is None else find_next_button(form.status),
     )  # fmt: skip

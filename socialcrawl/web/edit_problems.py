@@ -71,7 +71,8 @@ def put_in_words(sentence: str, known: Collection[str] = (*BASIC, *MORE)) -> str
             said = re.sub(rf"\b{key}\b", name(key, f"{section}."), said)
     said = AMOUNT.sub(r"” (\1)", said)
     said = SECTION.sub("", said)
-    return said[:1].upper() + said[1:]
+    is_path = re.match(r"\S*(?:/|\.toml\b)", said) is not None
+    return said if is_path else said[:1].upper() + said[1:]
 
 
 def _list_lines(items: list[str]) -> str:

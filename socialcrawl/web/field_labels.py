@@ -98,16 +98,21 @@ HELP = {
     "capture.until": "Posts written before that are read. None: until the campaign begins",
     "seeds.search": "Search for the keywords, and begin with the authors of what is found",
     "seeds.usernames": "They are read first. Write names without @, or addresses of pages",
-    "crawl.steps": "The campaign is done after so many accounts. Those that it begins with do not count",
-    "budget.max_money": "The campaign stops before it costs more US dollars, by the platform's prices",
+    "crawl.steps": "The campaign is done after so many accounts. Those that it begins with do not count. A capture is "
+    "done after so many slices of time, and a refresh after so many accounts that it has checked",
+    "budget.max_money": "The campaign stops before it costs more US dollars, by the platform's prices. They count on a "
+    "free server too, such as the mock: there nothing is paid, and the budget ends the campaign all the same",
     "budget.max_requests": "The campaign stops after so many requests, whatever they return",
     "budget.max_time": "The campaign stops so long after its first request: 12h are 12 hours, 7d are 7 days",
     "source.base_url": "Mastodon: the address of your instance, https://INSTANCE. Elsewhere: another server than the "
-    "platform's own, such as the mock",
+    "platform's own, such as the mock: http://localhost:8000",
     "source.contact": "An address at which server operators can reach you, such as mailto:me@example.org. It is sent "
     "with each request",
     "source.hosts": "Mastodon: other instances from which accounts are fetched. Web: hosts whose pages are fetched, "
     "such as *.example.org. * is any",
+    "seed": "The same number leads to the same random draws",
+    "crawl.start": "The estimator that a hybrid one starts with",
+    "crawl.nr_d": "How much an account's own score counts beside those of its neighbours, from 0 to 1",
     "source.token_env": "The name of the environment variable that holds the token or the app password. Never type the "
     "token itself",
 }

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from socialcrawl import CampaignFile, CampaignStatus, Project, SettingsError
+from socialcrawl import CampaignFile, CampaignStatus, SettingsError
 from socialcrawl.web.edit_drafts import describe_values
-from socialcrawl.web.edit_fields import list_keys, normalize, read_value
+from socialcrawl.web.edit_fields import format_setting, list_keys, normalize, read_value
 from socialcrawl.web.edit_problems import put_in_words
 
 BUDGET = {
@@ -38,17 +38,61 @@ class EditableSettings:
     lists: Mapping[str, int]
 
 
-def read_editable(project: Project, status: CampaignStatus) -> EditableSettings:
+def read_editable(file: CampaignFile) -> EditableSettings:
     """Return what the forms of a campaign show.
 
     Raises:
-        SettingsError: see `Project.load_file`.
+        SettingsError: the file is wrong.
     """
-    file = project.load_file(status.key)
     settings, known = file.settings, dict(list_keys(describe_values(file.values)))
     values = {key: settings[section][key] for key, (section, _, _) in BUDGET.items() if f"{section}.{key}" in known}
     lists = {name: len(settings[place[0]][place[1]]) for name, place in LISTS.items() if ".".join(place) in known}
     return EditableSettings(file.digest, values, lists)
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetForm:
+    """The texts of the form of the budget.
+
+    Attributes:
+        digest: of the file to which `was` belongs.
+        was: what the file says, by key.
+        typed: what the fields hold.
+        conflict: (name, `was` when the form was opened, text in the file now, typed text) of what others changed;
+            None: nobody did.
+    """
+
+    digest: str
+    was: Mapping[str, str]
+    typed: Mapping[str, str]
+    conflict: Sequence[tuple[str, str, str, str]] | None = None
+
+
+def open_budget(editable: EditableSettings) -> BudgetForm:
+    """Return the form of the budget that a file has."""
+    was = {key: format_setting(value) for key, value in editable.values.items()}
+    return BudgetForm(editable.digest, was, was)
+
+
+def take_budget(form: BudgetForm, given: Mapping[str, str]) -> BudgetForm:
+    """Return the form as it came back: if the file is another one by now, what was typed is put on top of it.
+
+    Args:
+        form: that of the file as it is now.
+        given: the fields. `has_KEY` says that KEY was there, and `was_KEY` what it held when the form was opened;
+            browsers send fields that are empty, `parse_qs` leaves them out.
+    """
+    here = [key for key in form.was if f"has_{key}" in given]
+    if given.get("digest") == form.digest:
+        return BudgetForm(form.digest, form.was, {**form.was, **{key: given.get(key, "") for key in here}})
+    was = {key: given.get(f"was_{key}", "") for key in here}
+    typed = {key: text for key in here if normalize(text := given.get(key, "")) != normalize(was[key])}
+    rows = [
+        (BUDGET[key][1], was[key], form.was[key], typed.get(key, form.was[key]))
+        for key in here
+        if was[key] != form.was[key]
+    ]
+    return BudgetForm(form.digest, form.was, {**form.was, **typed}, rows)
 
 
 def read_budget(file: CampaignFile, given: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:

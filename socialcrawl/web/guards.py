@@ -122,6 +122,11 @@ class AccessGuard:
         elif not visitor.known and path not in OPEN and (self._access.closed or not safe):
             if safe and not path.startswith(API):
                 await refuse(send, scope, 303, "Log in first.", [("location", make_login_path(scope))])
+            elif scope["method"] == "POST" and not path.startswith((API, "/static")) and PART not in headers:
+                scope["state"]["refused"] = scope["raw_path"].decode("latin-1") + (
+                    f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else ""
+                )
+                await self._app({**scope, "path": "/login", "raw_path": b"/login", "query_string": b""}, receive, send)
             else:
                 await refuse(send, scope, 401, "This needs the token that `socialcrawl ui` shows when it starts.",
                              [("www-authenticate", "Bearer")])  # fmt: skip
@@ -151,6 +156,7 @@ async def refuse(send: Send, scope: Scope, status: int, text: str, headers: Iter
     await send({"type": "http.response.body", "body": body})
 
 
+PART = "x-part"  # the header of a script that wants a part of a page
 TITLES = {
     400: "Bad request", 401: "Unauthorized", 403: "Forbidden", 404: "Not found", 405: "Method not allowed",
     408: "Request timeout", 409: "Conflict", 413: "Content too large", 422: "Unprocessable content",

@@ -123,6 +123,7 @@ async def preview_model(
         preview=None if plan.preview is None else SidesItem.model_validate(asdict(plan.preview)),
         at_most=dict(plan.at_most),
         effect=describe_effect(status, epoch=True),
+        warnings=[*plan.warnings],
     )
 
 

@@ -146,6 +146,7 @@ class ModelPlanItem(BaseModel):
     preview: SidesItem | None = Field(description="null: the campaign has not begun")
     at_most: dict[str, Any] = Field(description="what the campaign can still request and cost with the change")
     effect: str = Field(description="what would happen to the campaign, and when")
+    warnings: list[str] = Field(default=[], description="why somebody should think twice, a sentence each")
 
 
 class ModelChange(BaseModel):

@@ -12,7 +12,6 @@ from fastapi.exceptions import HTTPException
 from fastapi.responses import RedirectResponse, Response
 
 import socialcrawl as sc
-from socialcrawl.web.control_pages import UNSEEN
 from socialcrawl.web.edit_api import Turns
 from socialcrawl.web.edit_problems import put_in_words
 from socialcrawl.web.file_edits import describe_effect, find_next_button
@@ -24,6 +23,7 @@ from socialcrawl.web.page_answers import read_change, render
 
 ANSWERS = {"on": True, "off": False, "skip": None}
 UNDO = "undo"
+UNSEEN = "none"  # no file has this digest
 PART = "x-part"  # the header by which the script wants the post to label alone
 label_pages = APIRouter(include_in_schema=False)
 Switch = Annotated[bool, Query()]

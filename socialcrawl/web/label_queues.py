@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ from socialcrawl.web.file_edits import compare_settings, describe_effect
 BATCH = 50  # posts that are chosen together
 LOOKED_AT = 50_000  # stored posts among which they are chosen; two seconds
 MOST = 64  # queues that are kept
+FEW_LABELS = 100  # below which a model is warned of
+MUCH = 3  # times as many posts on topic, or as few
 MODELS = 20  # that are listed, the newest
 
 
@@ -44,6 +46,7 @@ class ModelPlan:
         settings: (key, value now, value then) of what changes in the file; None: it is not set.
         preview: which posts and accounts change sides; None: the campaign has not begun.
         at_most: what the campaign can still request and cost with the change; see `Campaign.quote`.
+        warnings: why somebody should think twice, a sentence each.
     """
 
     model: str
@@ -51,6 +54,7 @@ class ModelPlan:
     settings: Sequence[tuple[str, Any, Any]]
     preview: sc.ModelPreview | None
     at_most: Mapping[str, Any]
+    warnings: Sequence[str] = ()
 
 
 class LabelQueues:
@@ -162,7 +166,9 @@ class LabelQueues:
                 preview = data.preview_model(file, most=LOOKED_AT, campaign=status.name)
         before = self._project.load_file(status.key, digest=file.digest).values
         quote = file.to_campaign().quote().to_dict()
-        return ModelPlan(name, file, compare_settings(before, file.values), preview, quote["at_most"])
+        about = sc.describe_model(self._find_model(status, name)).to_dict()
+        warnings = [*warn_of_model(about, preview)]
+        return ModelPlan(name, file, compare_settings(before, file.values), preview, quote["at_most"], warnings)
 
     def use_model(self, status: sc.CampaignStatus, name: str, digest: str | None, *, keep_keywords: bool) -> str:
         """Have a trained model decide which posts of a campaign are on topic; return what that does to the campaign.
@@ -178,12 +184,16 @@ class LabelQueues:
         self, status: sc.CampaignStatus, name: str, digest: str | None, *, keep_keywords: bool
     ) -> sc.CampaignFile:
         """Return the file of a campaign with a model, not saved; see `use_model`."""
-        model = next((path for path in sc.list_models(self.open_labels(status).path) if path.name == name), None)
-        if model is None:
-            raise sc.SettingsError(f"There is no model {name!r} beside the labels: choose one from the list.")
+        model = self._find_model(status, name)
         file = self._project.load_file(status.key, digest=digest)
         file.use_model(model, keep_keywords=keep_keywords)
         return file
+
+    def _find_model(self, status: sc.CampaignStatus, name: str) -> Path:
+        model = next((path for path in sc.list_models(self.open_labels(status).path) if path.name == name), None)
+        if model is None:
+            raise sc.SettingsError(f"There is no model {name!r} beside the labels: choose one from the list.")
+        return model
 
     def find_file(self, status: sc.CampaignStatus) -> sc.CampaignFile | None:
         """Return the file of a campaign; None where it has none that can be changed here."""
@@ -210,6 +220,30 @@ class TrainedModel:
     path: Path
     report: sc.TextReport
     used: bool
+
+
+def warn_of_model(about: Mapping[str, Any], preview: sc.ModelPreview | None) -> Iterator[str]:
+    """Yield why somebody should think twice before a campaign uses a model.
+
+    Args:
+        about: what `describe_model` says of it.
+        preview: which posts change sides; None: that is not known.
+    """
+    labels, off = about["on_topic"] + about["off_topic"], about["kept_out"] + about["wrong"]
+    if labels < FEW_LABELS:
+        yield f"It was trained from {labels:,} labels: label {FEW_LABELS:,} or more before you rely on it."
+    if off and about["kept_out"] < off / 2:
+        yield (
+            f"It judges badly what is off topic: of {off:,} such posts that were labelled, it takes {about['wrong']:,} "
+            "for posts on topic."
+        )
+    if preview is not None:
+        now, then = preview.posts, preview.posts + preview.posts_on - preview.posts_off
+        if max(now, then) > MUCH * min(now, then):
+            yield (
+                f"It changes how much is on topic more than {MUCH}-fold: from {now:,} to {then:,} posts of "
+                f"{preview.examined:,}. Look at the examples first."
+            )
 
 
 def list_trained(file: sc.CampaignFile | None, labels: sc.LabelFile) -> list[TrainedModel]:

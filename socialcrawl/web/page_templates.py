@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context, select_autoescape
+from jinja2.runtime import Context
 from markupsafe import Markup
 
 from socialcrawl import CampaignStatus, __version__
@@ -45,7 +46,7 @@ def make_templates() -> Environment:
         "instant": format_instant,
         "plain": escape_controls,
         "path": lambda text: quote(text, safe=""),
-        "link": make_web_link,
+        "link": _make_page_link,
         "badge": lambda state: CALM.get(state, "calm"),
         "act": lambda act: ACTS.get(act, act),
         "shown": format_value,
@@ -55,7 +56,7 @@ def make_templates() -> Environment:
         "field": name_field,
     }
     made.filters |= filters
-    made.tests |= {"spent": is_spent, "untold": is_untold}
+    made.tests |= {"spent": is_spent, "untold": is_untold, "unreadable": is_unreadable}
     made.globals |= {
         "version": __version__,
         "spark": draw_spark,
@@ -98,8 +99,17 @@ def make_web_link(address: Any) -> str | None:
     return address if parts.scheme in ("http", "https") and parts.netloc else None
 
 
+@pass_context
+def _make_page_link(context: Context, address: Any) -> str | None:
+    """Return the link of a template to a page of a platform; None where people are invented."""
+    status = context.get("status")
+    return None if isinstance(status, CampaignStatus) and status.test_server else make_web_link(address)
+
+
 def list_buttons(status: CampaignStatus) -> list[tuple[str, str]]:
     """Return what can be done with a campaign as it stands: what each button does, and its word."""
+    if status.watched and status.state == "waiting" and status.why.lower().endswith("it is tried again"):
+        return [("start", "Try now"), ("stop", "Stop")]
     if status.watched and status.state not in ("paused", "stopped", "done"):
         return [("pause", "Pause"), ("stop", "Stop")]
     if status.watched and status.state == "paused":
@@ -109,7 +119,7 @@ def list_buttons(status: CampaignStatus) -> list[tuple[str, str]]:
     if is_spent(status):
         return []
     if status.file is not None:
-        return [("start", "Start")]
+        return [] if status.state == "broken" else [("start", "Start")]
     return [("resume", "Resume")] if status.state == "paused" else []
 
 
@@ -120,6 +130,11 @@ def is_spent(status: CampaignStatus) -> bool:
     done = status.state == "done" if status.planned_steps is None else status.steps >= status.planned_steps
     money = status.max_dollars is not None and f"max_money = ${status.max_dollars:,.2f} is reached" in status.why
     return done or money or status.remaining_requests == 0
+
+
+def is_unreadable(status: CampaignStatus) -> bool:
+    """Return whether the file of a campaign is no valid TOML, so that no form can change it."""
+    return status.state == "broken" and "is not valid TOML" in status.why
 
 
 def is_untold(status: CampaignStatus) -> bool:

@@ -18,6 +18,7 @@ from socialcrawl.web.campaign_reports import ReadReport
 from socialcrawl.web.control_pages import fill_forms, go_back
 from socialcrawl.web.data_work import DataWork, get_work
 from socialcrawl.web.http_api import LONGEST, OWN, Campaigns, Live, Readings, Status, change_campaign
+from socialcrawl.web.kept_forms import ENDED, keep_form, read_kept_form
 from socialcrawl.web.live_status import LiveStatus
 from socialcrawl.web.overview_choice import FEW, OverviewChoice, list_states, make_choice, tell_apart
 from socialcrawl.web.page_answers import name_download, read_change, read_form, render, render_fragment
@@ -155,7 +156,7 @@ async def change(request: Request, status: Status, live: Live, what: str) -> Res
 @pages.get("/login")
 async def show_login(request: Request, next_page: NextPage = "/") -> Response:
     """Show the form for the token."""
-    return render(request, "login.html", why="", next_page=choose_next(next_page))
+    return render(request, "login.html", why="", next_page=choose_next(next_page), kept="")
 
 
 @pages.post("/login")
@@ -164,20 +165,28 @@ async def log_in(request: Request) -> Response:
     access: Access = request.app.state.access
     client = request.client.host if request.client else ""
     form = await read_form(request)
-    next_page = choose_next(form.get("next", "/"))
+    if refused := getattr(request.state, "refused", ""):
+        made = render(request, "login.html", 401, why=ENDED, next_page="/", kept=keep_form(refused, form))
+        made.headers["www-authenticate"] = "Bearer"
+        return made
+    next_page, kept = choose_next(form.get("next", "/")), form.get("kept", "")
     if wait := access.backoff.get_wait(client):
         why = f"Too many wrong tokens: try again in {wait + 1:.0f} s."
-        made = render(request, "login.html", 429, why=why, next_page=next_page)
+        made = render(request, "login.html", 429, why=why, next_page=next_page, kept=kept)
         made.headers["retry-after"] = f"{wait + 1:.0f}"
         return made
     if not access.sessions.is_token(form.get("token", "").strip()):
         access.backoff.fail(client)
         why = "This is not the token of these pages. It is 64 characters of 0 to 9 and a to f."
-        return render(request, "login.html", 401, why=why, next_page=next_page)
+        return render(request, "login.html", 401, why=why, next_page=next_page, kept=kept)
     access.backoff.succeed(client)
-    done = RedirectResponse(next_page, 303)
+    cookie = access.sessions.begin()
+    done: Response = RedirectResponse(next_page, 303)
+    if (again := read_kept_form(kept)) is not None:
+        request.state.visitor = access.sessions.recognize(cookie)
+        done = render(request, "kept_form.html", path=again.path, fields=again.fields)
     secure = request.url.scheme == "https"
-    done.set_cookie(COOKIE, access.sessions.begin(), max_age=int(LASTING), httponly=True, samesite="strict",
+    done.set_cookie(COOKIE, cookie, max_age=int(LASTING), httponly=True, samesite="strict",
                     secure=secure)  # fmt: skip
     return done
 

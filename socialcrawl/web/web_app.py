@@ -11,10 +11,11 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import HTTPException, RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import JSONResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException as AnyHTTPException
 
@@ -47,6 +48,10 @@ ROUTERS = (
     *(api, control_api, edit_api, label_api, data_api, picture_api),
     *(control_pages, edit_pages, label_pages, data_pages, picture_pages, pages),
 )
+FORMS = {"budget": "/control", "seeds": "/control", "exclude": "/control"} | dict.fromkeys(
+    ("start", "stop", "restart", "pause", "resume"), ""
+)
+"""What takes a form and has no page of its own: the page under a campaign's that has the form."""
 SLOW_IMPORTS = ("pyarrow", "pandas")
 STYLE_ID = re.compile(r'getElementById\("([0-9a-f]{64})"\)')
 DESCRIPTION = """Campaigns of socialcrawl: how they stand, what they found; and starting, stopping and changing them.
@@ -168,6 +173,9 @@ class _StaticFiles(StaticFiles):
 
 async def _answer_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, AnyHTTPException)
+    found = re.fullmatch(r"/campaigns/([^/]+)/(\w+)", request.url.path)
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED and request.method == "GET" and found and found[2] in FORMS:
+        return RedirectResponse(f"/campaigns/{quote(unquote(found[1]), safe='')}{FORMS[found[2]]}", 303)
     words = error.detail if isinstance(error, HTTPException) else _describe_status(error.status_code)
     return _answer(request, error.status_code, words, dict(error.headers or {}))
 
@@ -179,6 +187,11 @@ async def _answer_invalid(request: Request, error: Exception) -> Response:
 
 
 async def _answer_failure(request: Request, error: Exception) -> Response:
+    key, live = request.path_params.get("key"), request.app.state.live
+    if request.method == "GET" and key and not request.url.path.startswith(API):
+        status = next((one for one in await live.read() if one.key == key), None)
+        if status is not None:
+            return render(request, "nothing.html", 409, status=status, text=str(error))
     return _answer(request, 409, str(error))
 
 

@@ -77,7 +77,7 @@ class FleetSection(Section):
 class NotifySection(Section):
     """Notices of a daemon: when the campaign is paused, stopped, done or stalled, or its platform is down."""
 
-    on: list[str] = Field(default=list(NOTICES), description=f"of what: {', '.join(NOTICES)}")
+    on: list[str] = Field(default=list(NOTICES), description=f"events to report: {', '.join(NOTICES)}")
     command: list[str] = Field(default=[], description="a program and its arguments, run at each notice")
     webhook_env: Variable | None = Field(
         default=None, description="environment variable that holds the address to post notices to: it is a secret"

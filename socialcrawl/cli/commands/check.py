@@ -10,7 +10,7 @@ from rich.console import Console
 
 from socialcrawl.campaign.plan import Plan
 from socialcrawl.campaign.schedule import Schedule
-from socialcrawl.campaign.settings import Settings, describe_namesake, read
+from socialcrawl.campaign.settings import Settings, describe_namesake, read, select_campaign_files
 from socialcrawl.crawls.collect.estimators.registry import list_usual_shadows
 from socialcrawl.crawls.facts import list_foreign_keys
 from socialcrawl.daemon.campaign_check import check_campaign
@@ -64,7 +64,7 @@ def find_campaign_files(given: Sequence[Path]) -> Iterator[Path]:
         SettingsError: there is none in a folder.
     """
     for path in given:
-        inside = sorted(path.glob("*.toml")) if path.is_dir() else [path]
+        inside = select_campaign_files(path.glob("*.toml")) if path.is_dir() else [path]
         if not inside:
             raise SettingsError(f"There is no campaign file (*.toml) in {path}: `socialcrawl init` writes one.")
         yield from inside

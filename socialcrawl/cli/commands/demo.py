@@ -6,6 +6,7 @@ import secrets
 import shlex
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -38,6 +39,7 @@ from socialcrawl.storage.database.connection import open_database
 from socialcrawl.storage.database.health import open_readable
 from socialcrawl.storage.database.lease import Lease
 from socialcrawl.storage.queries.summary import INVENTED_TOKEN_ENV, list_campaigns
+from socialcrawl.system.state_folder import make_state_folder
 from socialcrawl.text.terminal import is_quiet, write_error, write_json
 from socialcrawl.text.wording import pluralize
 
@@ -100,6 +102,7 @@ def _serve_pages(database: DatabaseAddress) -> Iterator[subprocess.Popen[str]]:
     """Open the pages of the demo in a browser for the length of a `with` block; yield their process."""
     from socialcrawl.cli.commands.child_pages import serve_once  # noqa: PLC0415
     from socialcrawl.cli.commands.ui import PORT, WebOptions  # noqa: PLC0415
+    from socialcrawl.web.security import read_token  # noqa: PLC0415
 
     with open_database(database):  # so that there is one to show
         pass
@@ -110,6 +113,9 @@ def _serve_pages(database: DatabaseAddress) -> Iterator[subprocess.Popen[str]]:
         port = 0
     with serve_once(WebOptions([str(database)], "127.0.0.1", port)) as (said, child):
         write_error(f"the pages are {said}")
+        if sys.stderr.isatty():  # and no log, which others may read
+            url = said.removeprefix("served at ").partition(";")[0]
+            write_error(f"To change something there, log in at {url}login#token={read_token(make_state_folder())}")
         yield child
 
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
+from statistics import median_low
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, text
 
 from socialcrawl.engine.model import format_time, parse_time
+from socialcrawl.storage.answer_packing import parse_headers
 
 WINDOWS = 24  # that are counted
 BEFORE = 2  # windows before them, in which the first one is looked for
@@ -20,6 +22,12 @@ SECONDS = """
 select substr(sent_at, 1, 19), endpoint, count(*) from request
 where campaign = :campaign and sent_at >= :since and coalesce(kind, '') <> 'held' group by 1, 2 order by 1
 """
+HEADERS = """
+select endpoint, headers from request
+where campaign = :campaign and sent_at >= :since and headers is not null order by sent_at desc limit :rows
+"""
+ANSWERS = 300  # the latest, in which limits of the server are looked for
+ROUNDING = 2.0  # seconds by which the length of a window in headers may be wrong
 
 
 class WindowRule(NamedTuple):
@@ -36,8 +44,8 @@ class LatestWindows(NamedTuple):
 
     Attributes:
         endpoint: its path.
-        k: requests that a window allows with one token.
-        d: seconds of a window.
+        k: requests that a window allows with one token: as the server said last, where it says so.
+        d: seconds of a window, likewise.
         begins: when each began, Unix seconds.
         requests: how many were sent in each, with all tokens.
     """
@@ -91,12 +99,31 @@ def read_latest_windows(
     if most is None or rule is None:
         return None
     last = max(parse_time(one.last) for one in spent if rule.shares(one.endpoint))
+    rule = _learn_rule(connection, campaign, rule, last)
     since = format_time(max(0.0, last - (WINDOWS + BEFORE) * rule.d))
     rows = connection.execute(text(SECONDS), {"campaign": campaign, "since": since})
     sent = [(parse_time(f"{second}Z"), count) for second, endpoint, count in rows if rule.shares(endpoint)]
     windows = [*_split(_skip_broken(sent, rule), rule)][-WINDOWS:]
     begins, requests = ([one[end] for one in windows] for end in (0, 1))
     return LatestWindows(most.endpoint, rule.k, rule.d, begins, [int(count) for count in requests])
+
+
+def _learn_rule(connection: Connection, campaign: int, rule: WindowRule, last: float) -> WindowRule:
+    """Return a rule with the limit and the length that the server's latest answers tell, where these are smaller."""
+    asked = {"campaign": campaign, "since": format_time(max(0.0, last - BEFORE * rule.d)), "rows": ANSWERS}
+    answers = (parse_headers(row[1]) for row in connection.execute(text(HEADERS), asked) if rule.shares(row[0]))
+    told = [
+        (date, min(own, key=lambda limit: limit.left))
+        for date, limits in answers
+        if (own := [limit for limit in limits if not limit.daily and limit.most > 0])
+    ]
+    if not told:
+        return rule
+    # The first request of a window is answered with all of its length to come.
+    whole = [limit.resets - date for date, limit in told if date is not None and limit.left == limit.most - 1]
+    length = median_low(whole) if whole and not rule.is_aligned else rule.d
+    is_shorter = 0 < length < rule.d - ROUNDING
+    return rule._replace(k=min(rule.k, int(told[0][1].most)), d=float(length) if is_shorter else rule.d)
 
 
 def _skip_broken(sent: Sequence[tuple[float, int]], rule: WindowRule) -> Sequence[tuple[float, int]]:

@@ -167,7 +167,7 @@
     const name = encodeURIComponent(node.account || node.account_id || "");
     links.append(make("a", "Explain", { href: page.dataset.account + name }));
     links.append(" · ", make("a", "Label its posts", { href: page.dataset.label + name }));
-    if (node.page && /^https?:\/\//.test(node.page)) {
+    if (node.page && !("invented" in page.dataset) && /^https?:\/\//.test(node.page)) {
       links.append(" · ", make("a", "Open on the platform ↗", { href: node.page, rel: "noreferrer noopener" }));
     }
     const close = make("button", "Close", { type: "button" });

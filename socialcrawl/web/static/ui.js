@@ -36,6 +36,14 @@
     });
   }
 
+  // The report of a campaign is as old as the page, which says so once the campaign is further.
+  const age = document.querySelector("[data-report-steps]");
+  const tellAge = (state) => {
+    if (!age || !state) return;
+    age.hidden = state.dataset.steps === age.dataset.reportSteps;
+    age.querySelector("span").textContent = Number(state.dataset.steps).toLocaleString("en");
+  };
+
   const note = document.querySelector("[data-live-note]");
   for (const place of document.querySelectorAll("[data-events]")) {
     const put = (fragment) => {
@@ -50,6 +58,7 @@
         if (again) again.focus();
       }
       place.dispatchEvent(new CustomEvent("changed"));
+      tellAge(place.querySelector("[data-steps]"));
       if (document.querySelector("[data-empty]") && !place.querySelector('[data-steps="0"]')) reload();
     };
     // A button that is replaced while it is pressed would never be clicked: what comes meanwhile is shown afterwards.

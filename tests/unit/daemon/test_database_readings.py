@@ -10,7 +10,9 @@ from alembic import command
 from api_campaigns import run_example
 from stores import opened
 
+from socialcrawl.cli.commands.check import find_campaign_files
 from socialcrawl.daemon import database_readings
+from socialcrawl.daemon.campaign_folder import CampaignFolder
 from socialcrawl.daemon.campaign_status import OUTDATED
 from socialcrawl.daemon.database_readings import AGAIN, IDLE_AGAIN, DatabaseReadings
 from socialcrawl.storage import daemons
@@ -50,6 +52,23 @@ def read(folder, monkeypatch):
     at_instant.count = 0
     monkeypatch.setattr(database_readings, "read_status", count)
     return at_instant
+
+
+def test_files_of_other_programs_are_no_broken_campaigns_but_misspelled_ones_are(tmp_path):
+    texts = {
+        "pyproject": '[build-system]\nrequires = []\n[project]\nname = "x"\n[tool.ruff]\nline-length = 99\n',
+        "zensical": '[project]\nsite_name = "docs"\n',
+        "misspelled": 'nmae = "x"\n[topic]\nkeyword = ["sky"]\n',
+        "unfinished": '[topic\nkeywords = ["sky"]\n',
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.toml").write_text(text, "utf-8")
+    readings = DatabaseReadings([str(tmp_path)]).read_all(NOW).readings
+    assert sorted(row.held.campaign for one in readings for row in one.rows) == ["misspelled", "unfinished"]
+    named = [file.stem for file in CampaignFolder(tmp_path).list_files()]
+    assert named == [file.stem for file in find_campaign_files([tmp_path])] == ["misspelled", "unfinished"]
+    (tmp_path / "zensical.toml").write_text('[topic]\nkeywords = ["sky"]\n', "utf-8")
+    assert [file.stem for file in find_campaign_files([tmp_path])][-1] == "zensical", "it is another file now"
 
 
 def test_a_database_that_nobody_writes_or_runs_is_read_once_a_minute(read):

@@ -8,6 +8,7 @@ import time
 
 import pytest
 from api_campaigns import run_example
+from campaign_forms import read_fields
 from stores import opened
 from web_pages import TOKEN, PageShape, log_in, serving
 
@@ -94,7 +95,7 @@ def test_nothing_is_started_stopped_or_changed_without_the_token_and_the_csrf_to
     forms = {"accounts": "cleo", "has_steps": "1", "steps": "99"}
     body = {"accounts": ["cleo"], "steps": 99}
     for what in BUTTONS:
-        assert client.get(f"/campaigns/{key}/{what}").status_code in (404, 405), what
+        assert client.get(f"/campaigns/{key}/{what}").status_code == 303, what
         assert client.get(f"/api/v1/campaigns/{key}/{what}").status_code in (200, 404, 405), "only a budget is read"
         assert client.post(f"/campaigns/{key}/{what}", data=forms).status_code == 401, what
         assert client.post(f"/api/v1/campaigns/{key}/{what}", json=body).status_code == 401, what
@@ -106,6 +107,56 @@ def test_nothing_is_started_stopped_or_changed_without_the_token_and_the_csrf_to
     for path in ("", "/control"):
         client.get(f"/campaigns/{key}{path}")
     assert (read(folder), state(client, key)) == (FILE, "idle")
+
+
+def test_the_address_of_a_form_that_was_refused_leads_back_to_the_page_that_has_it(client, key):
+    for what, place in (("start", ""), ("resume", ""), ("budget", "/control"), ("exclude", "/control")):
+        page = client.get(f"/campaigns/{key}/{what}")
+        assert (page.status_code, page.headers["location"]) == (303, f"/campaigns/{key}{place}")
+    assert client.get(f"/campaigns/{key}/nothing").status_code == 405
+    assert client.get("/api/v1/campaigns/x/start").status_code == 405
+
+
+def test_tabs_of_a_new_campaign_say_that_there_is_nothing_yet_and_how_to_start_it(tmp_path):
+    (tmp_path / "one.toml").write_text(FILE, "utf-8")
+    with serving(tmp_path) as client:
+        log_in(client)
+        key = client.get("/api/v1/campaigns").json()["campaigns"][0]["key"]
+        for path in ("network", "next", "export", "search"):
+            page = client.get(f"/campaigns/{key}/{path}")
+            if page.status_code == 200:
+                continue
+            assert "<h1>Nothing to show yet</h1>" in page.text, path
+            assert "Conflict" not in page.text
+            assert f'<a href="/campaigns/{key}">Start it</a>' in page.text
+            assert f'href="/campaigns/{key}/edit">Edit</a>' in page.text, "the tabs stay"
+        assert client.get(f"/campaigns/{key}/network").status_code == 409
+
+
+def test_a_form_of_a_session_that_has_ended_is_kept_while_somebody_logs_in_and_sent_again(client, key, folder):
+    log_in(client)
+    form = read_form(client.get(f"/campaigns/{key}/control").text) | {"max_money": "7", "max_requests": '"<9>'}
+    client.cookies.clear()
+    page = client.post(f"/campaigns/{key}/budget", data=form | {"source.token_env": HOSTILE})
+    assert (page.status_code, page.headers["www-authenticate"]) == (401, "Bearer")
+    assert "Your session has ended" in page.text
+    assert HOSTILE not in html.unescape(page.text), "it may be a secret"
+    kept = html.unescape(re.search(r'name="kept" value="([^"]*)"', page.text)[1])
+    wrong = client.post("/login", data={"token": "no", "kept": kept})
+    assert kept in html.unescape(wrong.text)
+    page = client.post("/login", data={"token": TOKEN, "kept": kept})
+    assert f'action="/campaigns/{key}/budget"' in page.text
+    again = {name: html.unescape(text) for name, text in re.findall(r'name="([^"]+)" value="([^"]*)"', page.text)}
+    assert again.pop("csrf") != form.pop("csrf")
+    assert again == {name: text for name, text in form.items() if text}
+    assert read(folder) == FILE
+    sent = dict(re.findall(r'name="(csrf|digest)" value="([^"]*)"', page.text)) | {
+        "has_max_money": "1",
+        "max_money": "7",
+    }
+    assert client.post(f"/campaigns/{key}/budget", data=sent).status_code == 303
+    elsewhere = client.post("/login", data={"token": TOKEN, "kept": '["//evil.example", {}]'})
+    assert (elsewhere.status_code, elsewhere.headers["location"]) == (303, "/")
 
 
 def test_the_forms_are_shown_to_whoever_may_use_them_with_what_the_file_says(client, key):
@@ -152,11 +203,41 @@ def test_a_file_that_somebody_else_has_changed_is_a_conflict_and_not_overwritten
     (folder / "one.toml").write_text(FILE.replace("steps = 35", "steps = 40"), "utf-8")
     for what, fields in (("budget", budget(steps="99")), ("seeds", {"accounts": "cleo"})):
         page = client.post(f"/campaigns/{key}/{what}", data={"csrf": csrf, "digest": before, **fields})
-        assert page.status_code == 422
+        assert page.status_code == 409
         assert "changed" in page.text
     refused = client.post(f"/api/v1/campaigns/{key}/budget", json={"steps": 99, "digest": before}, headers=BEARER)
     assert (refused.status_code, refused.headers["content-type"]) == (409, "application/problem+json")
     assert "steps = 40" in read(folder)
+
+
+def read_form(page):
+    """The hidden and visible fields of the form of the budget, as a browser sends them back."""
+    form = re.search(r"<h3>Budget</h3>.*?</form>", page, re.DOTALL)[0]
+    found = [(re.search(r' name="([\w-]+)"', one), re.search(r' value="([^"]*)"', one)) for one in form.split("<input")]
+    return {name[1]: html.unescape(value[1]) for name, value in found if name and value}
+
+
+def test_a_limit_that_somebody_else_has_set_is_shown_and_stays_when_another_tab_saves_twice(client, key, folder):
+    log_in(client)
+    mine, theirs = (read_form(client.get(f"/campaigns/{key}/control").text) for _ in range(2))
+    assert client.post(f"/campaigns/{key}/budget", data=theirs | {"max_requests": "1000"}).status_code == 303
+    page = client.post(f"/campaigns/{key}/budget", data=mine | {"max_money": "7"})
+    assert page.status_code == 409
+    assert re.search(r"Requests</th><td>no limit</td><td>1000</td><td>1000</td>", page.text), page.text
+    assert "One.toml" not in page.text, "a path has no capital"
+    again = read_form(page.text)
+    assert (again["max_money"], again["max_requests"]) == ("7", "1000")
+    assert client.post(f"/campaigns/{key}/budget", data=again).status_code == 303
+    assert sc.CampaignFile.load(folder / "one.toml").values["budget"] == {"max_money": 7, "max_requests": 1000}
+
+
+def test_seeds_are_put_on_top_of_a_file_that_somebody_else_has_changed_once_that_was_said(client, key, folder):
+    csrf, before = log_in(client), digest(client, key)
+    (folder / "one.toml").write_text(FILE.replace('["ann"]', '["ann", "dora"]'), "utf-8")
+    page = client.post(f"/campaigns/{key}/seeds", data={"csrf": csrf, "digest": before, "accounts": "cleo"})
+    assert (page.status_code, "cleo</textarea>" in page.text) == (409, True)
+    assert post(client, key, "seeds", csrf, accounts="cleo").status_code == 303
+    assert sc.CampaignFile.load(folder / "one.toml").values["seeds"]["usernames"] == ["ann", "dora", "cleo"]
 
 
 def test_of_two_people_who_raise_a_budget_by_the_api_at_once_one_is_told_and_no_edit_is_lost(client, key, folder):
@@ -169,7 +250,7 @@ def test_of_two_people_who_raise_a_budget_by_the_api_at_once_one_is_told_and_no_
     assert client.post(path, json={"max_money": 30}, headers=BEARER).status_code == 422, "nobody overwrites unseen"
     csrf = log_in(client)
     unseen = client.post(f"/campaigns/{key}/budget", data={"csrf": csrf, **budget(max_money="30")})
-    assert unseen.status_code == 422
+    assert unseen.status_code == 409
     assert sc.CampaignFile.load(folder / "one.toml").values["budget"] == {"max_money": 20}
     wrong = client.post(path, json={"steps": -1, "digest": first.json()["digest"]}, headers=BEARER)
     assert [one["key"] for one in wrong.json()["problems"]] == ["crawl.steps"]
@@ -206,6 +287,7 @@ def test_without_its_token_a_campaign_is_not_started_and_the_variable_is_named(c
     page = client.post(f"/campaigns/{key}/start", data={"csrf": csrf})
     assert page.status_code == 409
     assert "SOCIALCRAWL_UNSET_TOKEN" in page.text
+    assert "stop these pages, and start them again" in page.text
     told = client.post(f"/api/v1/campaigns/{key}/start", headers=BEARER)
     assert (told.status_code, "SOCIALCRAWL_UNSET_TOKEN" in told.json()["detail"]) == (409, True)
     assert state(client, key) == "idle"
@@ -330,3 +412,45 @@ def test_a_budget_of_a_paused_campaign_is_said_to_wait_and_the_page_offers_to_re
     assert "the campaign is paused until you resume it" in page
     assert f'action="/campaigns/{key}/resume"' in page
     assert ">Resume it</button>" in page
+
+
+OLD = """name = "old"
+kind = "refresh"
+database = "old.db"
+[budget]
+max_money = 5
+[source]
+token_env = "SOCIALCRAWL_UNSET_TOKEN"
+"""
+
+
+def test_a_refresh_without_a_dataset_is_not_started_and_form_and_estimate_name_the_command(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOCIALCRAWL_UNSET_TOKEN", "a-token")
+    (tmp_path / "old.toml").write_text(OLD, "utf-8")
+    command = f"socialcrawl import FILES --as dataset --db {(tmp_path / 'old.toml')}"
+    with serving(tmp_path) as client:
+        csrf, key = log_in(client), client.get("/api/v1/campaigns").json()["campaigns"][0]["key"]
+        page = client.get(f"/campaigns/{key}/edit")
+        form = read_fields(page).values | {"-do": "quote"}
+        quoted = client.post(f"/campaigns/{key}/edit", data=form, headers={"x-part": "1"})
+        refused = client.post(f"/campaigns/{key}/start", data={"csrf": csrf})
+        assert refused.status_code == 409
+        for said in (page.text, quoted.text, refused.text):
+            assert command in html.unescape(said)
+        assert state(client, key) == "idle"
+
+
+def test_a_campaign_that_waits_to_be_tried_again_is_said_to_wait_and_can_be_tried_now_and_stopped(client, key, folder):
+    now = time.time() + 3600  # so that the daemon is alive however slow this machine is
+    with opened(folder / "example.db") as connection:
+        daemons.enroll_daemon(connection, "d", "elsewhere", 4711, now)
+        beat = CampaignHeartbeat(
+            "example", "stopped", "the dataset is gone; it is tried again", now + 900, now, held=False, since=now
+        )
+        daemons.write_heartbeat(connection, "d", [beat], now)
+    log_in(client)
+    wait_for(client, key, "waiting")
+    page = client.get(f"/campaigns/{key}").text
+    words = ("Start", "Pause", "Resume", "Try now", "Stop")
+    assert [word for word in words if f">{word}</button>" in page] == ["Try now", "Stop"]
+    assert "Failed: the dataset is gone" in page

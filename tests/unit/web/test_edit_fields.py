@@ -176,3 +176,9 @@ def test_whatever_is_typed_changes_its_own_keys_only_and_comes_back_as_it_was(wo
 )  # fmt: skip
 def test_pages_without_a_form_name_settings_as_forms_do(said, shown):
     assert put_in_words(said) == shown
+
+
+def test_a_sentence_begins_with_a_capital_and_a_path_stays_as_it_is():
+    assert put_in_words("write a number.") == "Write a number."
+    assert put_in_words("campaigns/sky.toml was changed.") == "campaigns/sky.toml was changed."
+    assert put_in_words("sky.toml was changed.") == "sky.toml was changed."

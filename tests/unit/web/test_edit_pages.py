@@ -98,6 +98,17 @@ def test_the_choice_of_kind_and_platform_leads_to_the_form(client):
     assert client.get("/new", params={"kind": "juggle", "platform": "x"}).status_code == 409
 
 
+@pytest.mark.parametrize(
+    ("kind", "platform", "needed"),
+    [("collect", "x", {"name", "topic.keywords"}), ("refresh", "x", {"name"}),
+     ("capture", "bluesky", {"name", "topic.keywords", "capture.from"}),
+     ("collect", "web", {"name", "topic.keywords", "source.contact"})],
+)  # fmt: skip
+def test_fields_without_which_there_is_no_campaign_are_marked(client, kind, platform, needed):
+    page = client.get("/new", params={"kind": kind, "platform": platform}).text
+    assert set(re.findall(r"needed <code>([\w.]+)</code>", page)) == needed
+
+
 def test_without_a_folder_the_page_says_how_to_get_one(tmp_path):
     path = write_file(tmp_path)
     with serving(path) as client:
@@ -236,6 +247,68 @@ def test_a_token_that_somebody_wrote_into_a_file_is_not_shown(client, file):
     assert SECRET not in page.text
     assert "looks like a token or a password" in read_fields(page).text
     assert SECRET not in client.get(f"/api/v1/campaigns/{key_of(client)}/file").text
+
+
+HIDDEN = "hunter2secret"
+HOLDERS = {
+    "database": f'database = "postgresql://me:{HIDDEN}@127.0.0.1:1/x"',
+    "notify.command": f'[notify]\ncommand = ["curl", "-H", "Authorization: Bearer {HIDDEN}"]',
+    "source.bearer_token": f'bearer_token = "{HIDDEN}"',
+    "hobby": f'[hobby]\nsecret = "{HIDDEN}"',
+}
+
+
+@pytest.mark.parametrize("key", HOLDERS)
+@pytest.mark.parametrize("besides", ["", SECRET], ids=["alone", "beside a token"])
+def test_passwords_of_a_file_are_sent_neither_by_its_form_nor_by_the_api_and_stay_when_it_is_saved(
+    client, file, key, besides
+):
+    text = FILE.replace('database = "sky.db"', HOLDERS[key]) if key == "database" else f"{FILE}{HOLDERS[key]}\n"
+    file.write_text(
+        text.replace('token_env = "X_BEARER_TOKEN"', f'token_env = "{besides}"') if besides else text, "utf-8"
+    )
+    found = client.get("/api/v1/campaigns").json()["campaigns"]
+    path = next(one["key"] for one in found if one["name"] in ("sky", "sky.toml"))
+    page, told = client.get(f"/campaigns/{path}/edit"), client.get(f"/api/v1/campaigns/{path}/file")
+    assert (page.status_code, told.status_code) == (200, 200)
+    assert HIDDEN not in page.text + told.text + client.get(f"/campaigns/{path}").text + client.get("/").text
+    assert key in told.json()["unshown"]
+    saved = send(client, f"/campaigns/{path}/edit", read_fields(page).values | {"crawl.steps": "31"})
+    assert HIDDEN not in saved.text
+    assert HIDDEN in file.read_text("utf-8")
+
+
+def test_a_broken_campaign_cannot_be_started_and_its_unknown_keys_are_removed_by_a_button(client, file):
+    file.write_text(
+        FILE.replace("keywords", 'keyword = "x"\nkeywords').replace("[crawl]", "[crawl]\nspeed = 3"), "utf-8"
+    )
+    path = f"/campaigns/{key_of(client, 'sky')}"
+    assert ">Start</button>" not in client.get(path).text
+    page = client.get(f"{path}/edit")
+    assert "Wrong in the file:" in page.text
+    assert "Not saved" not in page.text
+    assert "Remove topic.keyword, crawl.speed from the file" in page.text
+    refused = send(client, f"{path}/edit", read_fields(page).values)
+    assert (refused.status_code, "Not saved: correct this first." in refused.text) == (422, True)
+    done = send(client, f"{path}/edit", read_fields(page).values | {"crawl.steps": "31"}, "unknown")
+    assert done.status_code == 303
+    assert file.read_text("utf-8") == FILE.replace("steps = 30", "steps = 31")
+
+
+def test_a_file_that_is_no_toml_is_to_be_corrected_in_an_editor(client, file):
+    file.write_text("[topic\n", "utf-8")
+    page = client.get(f"/campaigns/{key_of(client, 'sky')}").text
+    assert "Correct the file in an editor" in page
+    assert not [link for link in PageShape(page).links if link.endswith("/edit")]
+
+
+def test_a_password_that_is_typed_as_a_database_is_refused_and_not_shown_again(client, file, place):
+    typed = {"database": f"postgresql://me:{HIDDEN}@127.0.0.1/x"}
+    for what in ("save", "quote"):
+        done = send(client, "/new", open_new(client, **typed), what)
+        assert HIDDEN not in done.text
+        assert "write the name of a file" in read_fields(done).text.lower()
+    assert not (place / "moon.toml").exists()
 
 
 def test_the_page_says_whether_the_variable_is_set_and_not_what_it_holds(client, file, monkeypatch):

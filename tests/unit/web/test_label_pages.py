@@ -5,6 +5,7 @@ import re
 import shutil
 import sqlite3
 from contextlib import closing
+from types import SimpleNamespace
 
 import pytest
 from api_campaigns import run_example
@@ -15,6 +16,7 @@ from web_pages import log_in, serving
 import socialcrawl as sc
 from socialcrawl.crawls.sample.labels import read_text_labels
 from socialcrawl.crawls.text_models.model_file import read_model
+from socialcrawl.web.label_queues import warn_of_model
 
 FILE = """name = "example"
 database = "example.db"
@@ -82,13 +84,13 @@ def test_each_answer_is_kept_and_the_last_one_can_be_taken_back(client, own):
     assert sc.LabelFile.load(labels.path).posts[-1]["on_topic"] is False, "a label is changed"
 
 
-def test_whoever_labels_sees_who_wrote_the_post_and_when_and_a_link_to_it(client, own):
+def test_whoever_labels_sees_who_wrote_the_post_and_when_and_no_link_to_people_who_are_invented(client, own):
     path, fields = f"/campaigns/{client.key}/label", {"csrf": log_in(client)}
     page = client.get(path).text
     with sc.open(own / "example.db") as data:
         post = next(one for one in data.posts() if one["id"] == find_post(page))
     shown = f"<bdi>{post['author']}</bdi></a> · <time>{post['created_at']:%Y-%m-%d %H:%M} UTC</time>"
-    assert f'{shown} · <a href="{post["page"]}" rel="noreferrer noopener">Open on X' in page
+    assert f"{shown}</p>" in page
     client.post(path, data={**fields, "post": post["id"], "answer": "on"})
     client.post(path, data={**fields, "post": post["id"], "answer": "undo"})
     assert shown in client.get(path).text, "also of a post that comes next again"
@@ -184,6 +186,7 @@ def test_a_model_is_trained_shown_and_used_and_comments_stay(client, own):
     assert "drawn at random" in client.get(page, params={"drawn": "true"}).text
     asked = client.get(f"{page}/use", params={"model": "mine-model.json"}).text
     assert (own / "mine.toml").read_text("utf-8") == FILE, "nothing is changed before somebody has agreed"
+    assert "It was trained from 18 labels: label 100 or more" in asked
     digest = re.search(r'name="digest" value="(\w+)"', asked)[1]
     used = client.post(f"{page}/use", data={**fields, "model": "mine-model.json", "digest": digest})
     assert (used.status_code, used.headers["location"]) == (303, f"{page}?used=true")
@@ -318,3 +321,22 @@ def test_a_file_of_labels_or_a_model_that_is_broken_is_named(client, own):
     (own / "mine-labels.csv").write_text("a,b\n", "utf-8")
     broken = client.get(page)
     assert (broken.status_code, "the columns are not id, text, on_topic" in broken.text) == (409, True)
+
+
+@pytest.mark.parametrize(
+    ("counts", "sides", "warned"),
+    [
+        ((80, 20, 15, 5), (100, 0, 0), []),
+        ((79, 20, 15, 5), (100, 0, 0), ["It was trained from 99 labels"]),
+        ((80, 20, 9, 11), (100, 0, 0), ["It judges badly what is off topic: of 20 such posts"]),
+        ((80, 20, 15, 5), (100, 201, 0), ["It changes how much is on topic more than 3-fold: from 100 to 301 posts"]),
+        ((80, 20, 15, 5), (100, 0, 67), ["It changes how much is on topic more than 3-fold: from 100 to 33 posts"]),
+        ((80, 20, 15, 5), (0, 0, 0), []),
+    ],
+)
+def test_a_model_of_few_labels_that_judges_badly_or_changes_much_is_warned_of(counts, sides, warned):
+    about = dict(zip(("on_topic", "off_topic", "kept_out", "wrong"), counts, strict=True))
+    posts, more, fewer = sides
+    preview = SimpleNamespace(examined=1000, posts=posts, posts_on=more, posts_off=fewer)
+    said = [*warn_of_model(about, preview)]
+    assert [line.startswith(start) for line, start in zip(said, warned, strict=True)] == [True] * len(warned)

@@ -15,7 +15,7 @@ from socialcrawl.text.terminal import escape_controls
 from socialcrawl.web.data_models import PRESETS, IndexItem, KeptExportItem, PostChoice
 from socialcrawl.web.data_pages import mark_words
 from socialcrawl.web.data_reading import ReadAnswer
-from socialcrawl.web.file_edits import BUDGET, EditableSettings
+from socialcrawl.web.file_edits import BUDGET, BudgetForm, EditableSettings
 from socialcrawl.web.overview_choice import OverviewChoice
 from socialcrawl.web.page_templates import FOLDER, format_value, make_templates, make_web_link
 from socialcrawl.web.query_charts import QueryChart
@@ -53,7 +53,8 @@ def page_of(text, template):
               "campaigns": [status_of(text)], "total": 9, "few": 5, "places": {"one-00000000": text},
               "choice": OverviewChoice("words"), "states": ["running"], "place": text,
               "visitor": PageVisitor(known=True, csrf="c"), "title": text, "text": text,
-              "name": text, "page": None, "cost": text, "note": text, "offers": True, "shown": {"steps": text},
+              "name": text, "page": None, "cost": text, "note": text, "offers": True,
+              "shown": BudgetForm(text, {"steps": text}, {"steps": text}), "conflict": [(text,) * 4],
               "given": {"seeds": text}, "wrong": dict.fromkeys(("", "steps", "seeds"), text), "budget": BUDGET,
               "forms": EditableSettings(text, {"steps": 1}, {"seeds": 1})}  # fmt: skip
     values |= {"wanted": PostChoice(query=text, author=text, since=text, until=text), "begun": True, "terms": text,

@@ -15,6 +15,7 @@ import pytest
 from alembic import command
 from api_campaigns import run_example
 from jsonschema import Draft202012Validator
+from kind_campaigns import make_track
 from stores import opened
 from web_pages import TOKEN, HeldClock, PageShape, log_in, serving
 
@@ -34,7 +35,15 @@ HOSTILE = "<script>alert(1)</script> \"'><img src=x onerror=alert(2)>"
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("web")
     run_example(made)
+    set_server(made, "https://api.x.com")
     return made
+
+
+def set_server(folder, url):
+    """Have the stored campaign be one of another server."""
+    with closing(sqlite3.connect(folder / "example.db")) as plain, plain:
+        for table in ("campaign", "version"):
+            plain.execute(f"update {table} set settings = json_set(settings, '$.source.base_url', ?)", (url,))
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +105,25 @@ def test_a_campaign_shows_the_report_its_ledger_and_places_for_charts(client, ke
     report = client.get(f"/api/v1/campaigns/{key}/report").json()["values"]
     assert charts["curve"]["points"][-1] == [report["steps"], pytest.approx(report["relevance"])]
     assert sum(posts for _, posts in charts["days"]["bars"]) <= report["posts_on_topic"]
+
+
+def test_accounts_of_a_track_lead_to_what_is_known_of_them(tmp_path):
+    make_track(tmp_path / "a.db")
+    with serving(tmp_path) as client:
+        key = client.get("/api/v1/campaigns").json()["campaigns"][0]["key"]
+        page = client.get(f"/campaigns/{key}").text
+        table = page[page.index("accounts that most") :].partition("</table>")[0]
+        names = [html.unescape(one) for one in re.findall(r"<tr><td[^>]*>.*?<bdi>([^<]*)</bdi></a>", table)]
+        linked = [html.unescape(one) for one in re.findall(rf'href="(/campaigns/{key}/account[^"]*)"', table)]
+        assert len(names) == len(linked) > 3
+        assert [client.get(one).status_code for one in linked[:2]] == [200, 200]
+
+
+def test_a_page_says_of_which_step_its_report_is(client, key):
+    steps = client.get(f"/api/v1/campaigns/{key}").json()["steps"]
+    assert f'data-report-steps="{steps}" hidden>Report as of step {steps}; now <span>{steps}</span>' in (
+        client.get(f"/campaigns/{key}").text
+    )
 
 
 def test_a_report_that_takes_long_holds_up_no_page_and_is_shown_when_it_was_read(folder):
@@ -332,6 +360,19 @@ def test_the_api_answers_as_it_describes_itself(own):
             ):
                 answer = client.request(method, path.format(key=name), params={"account": account}, headers=headers)
                 check_answer(spec, operation, answer)
+
+
+def test_accounts_and_posts_of_a_test_server_have_no_link_to_real_ones_of_the_same_name(own):
+    set_server(own, "http://127.0.0.1:8000")
+    with serving(own) as client:
+        key = client.get("/api/v1/campaigns").json()["campaigns"][0]["key"]
+        name = client.get(f"/api/v1/campaigns/{key}/accounts").json()["accounts"][0]["account"]
+        paths = ("", "/accounts", "/posts", "/network", "/next", "/label", f"/account?name={name}")
+        for path in paths:
+            page = client.get(f"/campaigns/{key}{path}")
+            assert page.status_code == 200
+            assert not [link for link in PageShape(page.text).links if link and "x.com" in link], path
+        assert "data-invented" in client.get(f"/campaigns/{key}/network").text
 
 
 def check_harmless(page):

@@ -21,7 +21,7 @@ def database(tmp_path_factory):
     return path
 
 
-def read_windows(database, sent, *, d=900.0, k=30, is_aligned=False, kind="ok", shares=None):
+def read_windows(database, sent, *, d=900.0, k=30, is_aligned=False, kind="ok", shares=None, headers=()):
     """The windows of requests that were sent at some instants."""
     with closing(sqlite3.connect(database)) as plain, plain:
         plain.execute("delete from request")
@@ -30,6 +30,7 @@ def read_windows(database, sent, *, d=900.0, k=30, is_aligned=False, kind="ok", 
             "values (1, 0, ?, ?, '{}', 'main', 1, 0, ?, ?)",
             [(number, ENDPOINT, format_time(at), kind) for number, at in enumerate(sent)],
         )
+    answer_with_headers(database, enumerate(headers))
     rule = WindowRule(k, d, is_aligned, shares or ENDPOINT.__eq__)
     with opened(database) as connection, connection.begin():
         return read_latest_windows(connection, 1, read_spending(connection, 1), lambda _: rule)
@@ -60,6 +61,25 @@ def test_of_a_long_campaign_the_latest_windows_are_whole(database):
     found = read_windows(database, sent)
     assert [*found.requests] == WINDOWS * [30]
     assert [*found.begins] == [at for at, _ in open_windows(sent, 900)][-WINDOWS:]
+
+
+def answer_with_headers(database, answers):
+    """Give the first requests the headers of (server's clock, left, most, reset)."""
+    with closing(sqlite3.connect(database)) as plain, plain:
+        plain.executemany(
+            "update request set headers = ? where part = ?",
+            [(f"[{date}, [[{left}, {most}, {reset}, false]]]", part) for part, (date, left, most, reset) in answers],
+        )
+
+
+def test_a_limit_and_a_length_that_the_server_tells_count_in_place_of_the_table(database):
+    """Three windows of 60 requests per minute, where the table has 10,000 per 15 minutes."""
+    sent = [1_800_000_000 + 61 * window + second for window in range(3) for second in range(60)]
+    told = [(at + 500, 59 - at % 61, 60, at + 500 - at % 61 + 60) for at in (one - 1_800_000_000 for one in sent)]
+    found = read_windows(database, sent, k=10_000, headers=told)
+    assert (found.k, found.d, [*found.requests]) == (60, 60.0, [60, 60, 60])
+    larger = read_windows(database, sent, k=30, d=50.0, headers=told)
+    assert (larger.k, larger.d) == (30, 50.0), "a table that is stricter holds"
 
 
 def test_windows_by_the_clock_begin_with_it(database):
