@@ -44,7 +44,15 @@ def follow_other_processes(
     if others is None:
         return
     finder = OtherLedgers(store, siblings)
-    shared = SharedLedger(store.connection, store.campaign, others, planner, find_sender=finder.find_sender, now=now)
+    shared = SharedLedger(
+        store.connection,
+        store.campaign,
+        others,
+        planner,
+        find_sender=finder.find_sender,
+        now=now,
+        clock=member.shared.database_clock,
+    )
     read_elsewhere = member.read_elsewhere
 
     def begin(since: float) -> dict[str, Sequence[SentRequest]]:

@@ -60,11 +60,13 @@ class SharedWindows:
         lock: held by planners while they decide and learn.
         on_release: called with the name of each campaign that waits for its share when others give up theirs; without
             the lock, unless the caller of `drop_claim` or `leave` holds it.
+        database_clock: the clock of database servers (Unix seconds), where it is moved by hand; None: their own.
     """
 
     def __init__(self) -> None:
         self.lock = RLock()
         self.on_release: Callable[[str], None] | None = None
+        self.database_clock: Callable[[], float] | None = None
         self.members: dict[str, Membership] = {}
         self._window_sets: dict[Place, SharedWindowSet] = {}
         self.ledgers: dict[str, str] = {}  # what the ledger of each campaign is called, also of those that left

@@ -62,6 +62,7 @@ class Week:
         self.time, self.until, self.each = time, until, each
         self.states, self.told, self.logged, self._events = [], [], [], EventFilter()
         process = ProcessContext(time, pool=lambda size: Slowly(time), disk=disk)
+        process.shared.database_clock = time.now
         who = DaemonIdentity("here", 1)
         self.daemon = Daemon(folder, process, DebugExecutor(), who, self._changed, look=look, hands=ImmediateExecutor)
         look_round = self.daemon.check_all

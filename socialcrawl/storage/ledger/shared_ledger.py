@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import orjson
-from sqlalchemy import Connection, Insert, Row, Update, bindparam, insert, literal_column, update
+from sqlalchemy import Connection, Float, Insert, Row, Update, bindparam, cast, func, insert, literal_column, update
 
 from socialcrawl.engine.model import Grant, Stop, Wait, parse_time
 from socialcrawl.ratelimit.other_processes import OtherProcesses, OtherRequest
@@ -18,7 +18,8 @@ from socialcrawl.storage.database.trouble import convert_errors
 from socialcrawl.storage.queries import row_values
 from socialcrawl.storage.schema.tables import request
 
-CLOCK = "extract(epoch from clock_timestamp())::float8"
+OWN_CLOCK = "extract(epoch from clock_timestamp())::float8"
+CLOCK = f"coalesce(%(at)s::float8, {OWN_CLOCK})"
 LATELY = 500  # rows: what is further back is not in flight
 NEWS = """select r.id, r.campaign, r.credential, r.endpoint, r.items, r.sent_at, r.arrived_at, r.kind, r.status,
 r.posts, r.cost, r.cursor, r.headers, r.opens, coalesce(r.clock, extract(epoch from r.sent_at::timestamptz)) as clock,
@@ -61,7 +62,7 @@ class SharedLedger:
         decisions: the planner of the campaign.
         find_sender: tells whose requests these are.
         now: the clock of this process, Unix seconds.
-        clock: an SQL expression, the clock of the server in Unix seconds.
+        clock: that of the server, Unix seconds; None: its own.
     """
 
     def __init__(
@@ -73,10 +74,10 @@ class SharedLedger:
         *,
         find_sender: FindSender,
         now: Callable[[], float],
-        clock: str = CLOCK,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         self.connection, self.campaign, self.others, self.decisions = connection, campaign, others, decisions
-        self.find_sender, self.now, self.clock = find_sender, now, clock
+        self.find_sender, self.now, self._clock = find_sender, now, clock
         self._sql: dict[tuple[str, ...], str] = {}
 
     def begin(self) -> None:
@@ -85,10 +86,10 @@ class SharedLedger:
             return
         with convert_errors(self.connection), read_unlocked(self.connection):
             before = self.now()
-            seen, clock = self._execute(f"select coalesce(max(id), 0), {self.clock} from request").one()  # noqa: S608  (ours)
+            seen, clock = self._execute(f"select coalesce(max(id), 0), {CLOCK} from request").one()  # noqa: S608  (ours)
             self.others.note_clock(before, self.now(), clock)
             given = {"campaign": self.campaign, "seen": seen, "lately": LATELY}
-            rows = self._execute(f"{NEWS}{IN_FLIGHT}{self.clock} - {LAG}", given)
+            rows = self._execute(f"{NEWS}{IN_FLIGHT}{CLOCK} - {LAG}", given)
             self.others.begin(seen, self._parse_rows(rows), self.now())
 
     def reserve(self, names: Sequence[str], row: tuple[Any, ...], grant: Grant) -> tuple[int, Wait | Stop | None]:
@@ -144,7 +145,8 @@ class SharedLedger:
     def _compile_insert(self, names: tuple[str, ...]) -> str:
         if names not in self._sql:
             values: dict[str, Any] = {name: bindparam(name) for name in names}
-            made = insert(request).values({**values, "clock": literal_column(self.clock)})
+            given = cast(bindparam("at"), Float)
+            made = insert(request).values({**values, "clock": func.coalesce(given, literal_column(OWN_CLOCK))})
             self._sql[names] = self._join_news(made)
         return self._sql[names]
 
@@ -158,10 +160,11 @@ class SharedLedger:
         """Return the SQL of a statement that writes one row and returns its id, the clock, and what is new."""
         sql = statement.returning(request.c.id).compile(dialect=self.connection.dialect)
         news = f"left join lateral ({NEWS}{SINCE}) n on true"
-        return f"with mine as ({sql}) select mine.id as mine, {self.clock} as now, n.* from mine {news}"  # noqa: S608  (ours)
+        return f"with mine as ({sql}) select mine.id as mine, {CLOCK} as now, n.* from mine {news}"  # noqa: S608  (ours)
 
     def _execute(self, sql: str, given: dict[str, Any] | None = None) -> Any:
-        return self.connection.exec_driver_sql(sql, given)
+        clock = {"at": None if self._clock is None else self._clock()}
+        return self.connection.exec_driver_sql(sql, {**(given or {}), **clock})
 
 
 def _pack_places(places: Sequence[int]) -> str | None:

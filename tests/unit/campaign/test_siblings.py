@@ -59,7 +59,9 @@ class Machines:
             yield mock
 
     def process(self):
-        return ProcessContext(self.time, pool=lambda size: Slowly(self.time, 0.0))
+        made = ProcessContext(self.time, pool=lambda size: Slowly(self.time, 0.0))
+        made.shared.database_clock = self.time.now
+        return made
 
     def open(self, name, machine, place, *, most=99, process=None, **sections):
         self.patch.setenv("XDG_STATE_HOME", str(self.folder / machine))
