@@ -145,7 +145,7 @@ def make_status(row: KnownCampaign, found: DatabaseReading, settings: Settings |
     """Return how a campaign stands: its budget is that of its file, where it has one."""
     held, figures = row.held, found.figures.get(row.held.campaign)
     given = settings.model_dump(mode="json") if settings is not None else {} if figures is None else figures.settings
-    if figures is not None:
+    if figures is not None and held.daemon not in found.watching:
         held = explain_idle(held, figures, given, now)
     status = CampaignStatus(
         _make_key(row),

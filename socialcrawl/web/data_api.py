@@ -25,13 +25,25 @@ from socialcrawl.web.data_models import (
 from socialcrawl.web.data_reading import count_hits, read_answer, search_posts
 from socialcrawl.web.data_work import DataWork, get_work
 from socialcrawl.web.export_downloads import export_campaign
-from socialcrawl.web.http_api import BUSY, ERRORS, OWN, REFUSED, Campaigns, Status, check_change, describe_campaign
+from socialcrawl.web.http_api import (
+    BUSY,
+    ERRORS,
+    OWN,
+    PROBLEM,
+    REFUSED,
+    Campaigns,
+    Status,
+    check_change,
+    describe_campaign,
+)
 from socialcrawl.web.http_models import ChangedItem, FoundPosts, PostItem
 from socialcrawl.web.kept_exports import GONE, KEPT_FOR, KeptExport
 from socialcrawl.web.page_answers import name_download
 
 ZIP: dict[int | str, dict[str, Any]] = {200: {"content": {"application/zip": {}}, "description": "the export"}}
-GONE_EXPORT: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such campaign, or no such export."}}
+GONE_EXPORT: dict[int | str, dict[str, Any]] = {
+    404: {**PROBLEM, "description": "There is no such campaign, or no such export."}
+}
 Work = Annotated[DataWork, Depends(get_work)]
 ExportId = Annotated[str, Path(max_length=100, description="id of the export")]
 data_api = APIRouter(prefix="/api/v1", responses=ERRORS, tags=["data"])

@@ -407,6 +407,7 @@ def test_a_budget_of_a_paused_campaign_is_said_to_wait_and_the_page_offers_to_re
         daemons.write_heartbeat(connection, "d", [beat], now)
         daemons.pause_campaigns(connection, ["example"], now)
     csrf = log_in(client)
+    wait_for(client, key, "paused")
     saved = post(client, key, "budget", csrf, **budget(steps="31"))
     page = client.get(saved.headers["location"]).text
     assert "the campaign is paused until you resume it" in page
