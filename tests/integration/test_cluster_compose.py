@@ -66,8 +66,13 @@ def test_the_services_of_the_compose_file_crawl_a_campaign_together_and_show_it(
     folder.mkdir()
     scheduler = f"tcp://127.0.0.1:{port}"
     place = {
-        **{"0.0.0.0": "127.0.0.1", "8786": str(port), "tcp://scheduler:8786": scheduler, "/tmp": str(tmp_path)},
-        **{"/campaigns": str(folder), "0.0.0.0:9464": "127.0.0.1:0", "8002": "0"},
+        "0.0.0.0": "127.0.0.1",
+        "8786": str(port),
+        "tcp://scheduler:8786": scheduler,
+        "/tmp": str(tmp_path),
+        "/campaigns": str(folder),
+        "0.0.0.0:9464": "127.0.0.1:0",
+        "8002": "0",
     }
     replicas = SERVICES["worker"]["deploy"]["replicas"]
     with a_server_database() as database, serve_in_thread(posts_file(), limit=20, window=2.0) as mock:
