@@ -322,8 +322,8 @@ def place_settings(settings: Settings, path: Path) -> Settings:
 def select_campaign_files(files: Iterable[Path]) -> list[Path]:
     """Return those of the TOML files of a folder that may be campaign files, by name.
 
-    Left out are hidden ones, and those that have no key of a campaign, such as pyproject.toml. One that is no valid TOML
-    may be a campaign file.
+    Left out are hidden ones, and those that have no key of a campaign, such as pyproject.toml. One that is not valid
+    TOML may be a campaign file.
     """
     return [file for file in sorted(files) if not file.name.startswith(".") and _may_be_campaign(file)]
 

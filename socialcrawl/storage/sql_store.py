@@ -321,7 +321,7 @@ class SqlStore:
             # A look-up needs no note: what it told of each user is in the user's own row.
             noted = reply.kind == ReplyKind.OK and bool(page.posts or page.follows or not page.accounts)
             nodes = answer_packing.pack_nodes(pairs, kept) if noted else None
-            self._write.write_settlement(number, reply, billed, page, nodes)
+        self._write.write_settlement(number, reply, billed, page, nodes)  # it returns what other processes did
         if complete.sought:
             self._wanted.write_found(complete.sought, {row.id for row in page.posts}, now)
         if self._held is not None and kept.missing:

@@ -18,6 +18,7 @@ from socialcrawl.cli.choices import list_choices
 from socialcrawl.cli.main import app
 from socialcrawl.cli.old_spellings import replace_old_names
 from socialcrawl.errors import SettingsError, SocialcrawlError
+from socialcrawl.exporters import partitioned
 from socialcrawl.platforms import facts
 from socialcrawl.render.console import Text, make_console
 from socialcrawl.system import plugins
@@ -129,7 +130,9 @@ def test_the_choices_that_help_shows_are_those_that_the_command_knows(words, fla
     if where is None:
         known = BUILT_IN if flag == "--kind" else facts.BUILT_IN
     else:
-        known = getattr(importlib.import_module(f"socialcrawl.{where}"), name)
+        known = {*getattr(importlib.import_module(f"socialcrawl.{where}"), name)}
+    if words == "export":
+        known |= {partitioned.NAME}  # which is made by another function
     metavar = find_option(words, flag).metavar
     assert set(metavar.split("|")) == set(known)
     assert metavar in ask(*words.split(), "-h").stdout

@@ -11,7 +11,7 @@ from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.other_processes import OtherRequest
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.ratelimit.policy import Endpoint, Policy, Rule
-from socialcrawl.ratelimit.shared_windows import SharedWindows
+from socialcrawl.ratelimit.shared_windows import SentRequest, SharedWindows
 
 K, D = 20, 100.0
 SKEW = -433.7
@@ -63,15 +63,15 @@ def test_processes_that_are_killed_and_stopped_at_any_moment_pass_no_window(kind
         assert len(it.rows) > 5 * K, "they work between"
 
 
-def follower(cap=None, k=5):
-    """A planner of a process that follows others, and what these are."""
+def follower(cap=None, k=5, before=()):
+    """A planner of a process that follows others, and what these are; `before` is what was sent as it began."""
     shared = SharedWindows()
     member = shared.join("here", 1.0, BASE, {"t": "t"}, ["bill"])
     others = member.others = shared.get_others("a database")
     endpoints = {"/e": Endpoint((Rule(k, D),))}
     made = WindowPlanner(Policy("x", BASE, "2026", endpoints, cap=cap), [Credential("t")], Caps(), shared=member)
     member.set_ledger("here")
-    member.read_elsewhere = lambda since: others.begin(0, (), BEGIN) or {}
+    member.read_elsewhere = lambda since: others.begin(0, (), BEGIN) or {"there": before}
     made.fold([], BEGIN)
     others.note_clock(BEGIN, BEGIN, BEGIN)
     return made, others
@@ -130,3 +130,12 @@ def test_a_window_that_the_server_has_refused_to_others_is_waited_for():
     waits = planner.take(ask(1), BEGIN + 1.0)
     assert isinstance(waits, Wait)
     assert BEGIN + 60.0 <= waits.until <= BEGIN + 62.0
+
+
+def test_what_others_send_while_a_process_begins_counts_from_when_they_sent_it():
+    """The ledger is read a while after the process has looked at its clock."""
+    sent = [SentRequest("t", "/e", BEGIN + at - 500.0, BEGIN + at - 499.9, ahead=500.0) for at in range(1, 6)]
+    planner, _ = follower(before=sent)
+    waits = planner.take(ask(1), BEGIN + 6.0)
+    assert isinstance(waits, Wait)
+    assert waits.until >= BEGIN + 1.1 + D
