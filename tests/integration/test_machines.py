@@ -4,6 +4,7 @@ They are processes, and the mock counts.
 """
 
 import random
+import signal
 import sys
 import time
 
@@ -57,3 +58,38 @@ def test_daemons_that_are_killed_and_stopped_pass_no_window(tmp_path, seed):
             time.sleep(draw.choice(RESTS[:4]))
         it.wait_for(20)
         assert_kept(it, 20)
+
+
+@pytest.mark.chaos
+def test_four_daemons_with_twelve_workers_lose_nothing_and_pass_no_window_whatever_happens(tmp_path):
+    """For ten minutes at least: daemons and workers are killed and stopped, and daemons cut off from the database."""
+    pytest.importorskip("distributed")
+    draw, ends = random.Random(4), time.monotonic() + 600.0
+    with machines(tmp_path, "abcd", k=10, d=3.0, options=("--worker-processes", "3"), cuttable=True) as it:
+        it.wait_for(3)
+        while time.monotonic() < ends:
+            one, what, rest = draw.choice(it.all), draw.random(), draw.choice(RESTS)
+            workers = one.list_workers()
+            if what < 0.2:
+                one.kill()
+                time.sleep(rest)
+                one.begin()
+            elif what < 0.4:
+                one.stop()
+                time.sleep(rest)
+                one.go_on()
+            elif what < 0.6:
+                one.link.cut()
+                time.sleep(rest)
+                one.link.mend()
+            elif workers:
+                worker = draw.choice(workers)
+                one.signal_worker(worker, signal.SIGKILL if what < 0.8 else signal.SIGSTOP)
+                time.sleep(rest)
+                one.signal_worker(worker, signal.SIGCONT)
+            time.sleep(draw.choice(RESTS[:4]))
+        windows = len(it.windows())
+        it.wait_for(windows + 10)
+        it.wait_until_all_sent(20)
+        assert_kept(it, 20)
+        assert it.list_twice() == []

@@ -3,14 +3,19 @@
 A machine is a state folder here: no machine reads another's locks and journals.
 """
 
+import asyncio
+import os
 import signal
 import subprocess
+import threading
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 
 import psycopg
 from commands import COMMAND, ENVIRONMENT
 from postgres import a_server_database
+from sqlalchemy import make_url
 from x_crawls import TOKEN, TOKEN_ENV, posts_file
 
 from socialcrawl.lab.generators.generate import choose_topics
@@ -27,19 +32,22 @@ class Machine:
         folder: where its files are.
         name: of the campaign.
         text: the campaign file.
+        options: of the daemon.
+        link: its way to the database, a Link; None: it cannot be cut.
     """
 
-    def __init__(self, folder, name, text):
+    def __init__(self, folder, name, text, options=(), link=None):
         self.folder, self.name = folder / name, name
         (self.folder / "campaigns").mkdir(parents=True)
         (self.folder / "campaigns" / f"{name}.toml").write_text(text, "utf-8")
         self.child, self.log = None, self.folder / "log"
+        self.options, self.link = options, link
 
     def begin(self):
         variables = {**ENVIRONMENT, TOKEN_ENV: TOKEN, "XDG_STATE_HOME": str(self.folder / "state")}
         with self.log.open("ab") as stderr:
             self.child = subprocess.Popen(
-                [*COMMAND, "daemon", str(self.folder / "campaigns"), "--log", "json"],
+                [*COMMAND, "daemon", str(self.folder / "campaigns"), "--log", "json", *self.options],
                 env=variables,
                 stdout=subprocess.DEVNULL,
                 stderr=stderr,
@@ -55,10 +63,70 @@ class Machine:
         self.child.kill()
         self.child.wait(60)
 
+    def list_workers(self):
+        """The process ids of the workers that send for the daemon."""
+        found = []
+        for one in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError, ValueError):
+                parent = int((one / "stat").read_text("ascii").rpartition(")")[2].split()[1])
+                if parent == self.child.pid and b"spawn_main" in (one / "cmdline").read_bytes():
+                    found.append(int(one.name))
+        return sorted(found)
+
+    def signal_worker(self, pid, number):
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+
     def end(self):
         if self.child is not None and self.child.poll() is None:
             self.child.send_signal(signal.SIGCONT)
             self.kill()
+
+
+class Link:
+    """A way from one machine to the database's server that can be cut: then nothing passes, and nothing is closed."""
+
+    def __init__(self, place):
+        url = make_url(place.url)
+        self.folder, self.ports = str(url.query["host"]), []
+        self.loop, self.ready = asyncio.new_event_loop(), threading.Event()
+        self.open, self.end = asyncio.Event(), asyncio.Event()
+        self.open.set()
+        self.thread = threading.Thread(target=self.loop.run_until_complete, args=(self._serve(),), daemon=True)
+        self.thread.start()
+        self.ready.wait(60)
+        query = {name: text for name, text in url.query.items() if name != "host"}
+        self.url = url.set(host="127.0.0.1", port=self.ports[0], query=query).render_as_string(hide_password=False)
+
+    def cut(self):
+        self.loop.call_soon_threadsafe(self.open.clear)
+
+    def mend(self):
+        self.loop.call_soon_threadsafe(self.open.set)
+
+    def close(self):
+        self.mend()
+        self.loop.call_soon_threadsafe(self.end.set)
+        self.thread.join(60)
+
+    async def _serve(self):
+        async with await asyncio.start_server(self._connect, "127.0.0.1", 0) as served:
+            self.ports.append(served.sockets[0].getsockname()[1])
+            self.ready.set()
+            await self.end.wait()
+
+    async def _connect(self, reader, writer):
+        await self.open.wait()
+        inner, out = await asyncio.open_unix_connection(f"{self.folder}/.s.PGSQL.5432")
+        await asyncio.gather(self._pass_on(reader, out), self._pass_on(inner, writer))
+
+    async def _pass_on(self, reader, writer):
+        with suppress(OSError):
+            while data := await reader.read(65_536):
+                await self.open.wait()
+                writer.write(data)
+                await writer.drain()
+        writer.close()
 
 
 class Machines:
@@ -75,13 +143,14 @@ class Machines:
         self.folder, self.place, self.mock, self.k, self.d = folder, place, mock, k, d
         self.all = []
 
-    def add(self, name):
+    def add(self, name, options=(), link=None):
+        where = self.place.url if link is None else link.url
         text = (
-            f'name = "{name}"\ndatabase = "{self.place.url}"\n[topic]\nkeywords = ["{TOPICS[len(self.all) % 2]}"]\n'
+            f'name = "{name}"\ndatabase = "{where}"\n[topic]\nkeywords = ["{TOPICS[len(self.all) % 2]}"]\n'
             f'[seeds]\nmost = 8\n[source]\nbase_url = "{self.mock.url}"\ntoken_env = "{TOKEN_ENV}"\nreuse_hours = 0\n'
             f"timeout = 20.0\n[limits]\nk = {self.k}\nd = {self.d}\npause = 0.05\n"
         )
-        self.all.append(Machine(self.folder, name, text))
+        self.all.append(Machine(self.folder, name, text, options, link))
         return self.all[-1]
 
     def windows(self):
@@ -94,6 +163,15 @@ class Machines:
         with psycopg.connect(self.place.url) as raw:
             query = "select count(*) from request join campaign c on c.id = campaign where c.name = %s"
             return raw.execute(query, (name,)).fetchone()[0]
+
+    def list_twice(self):
+        """Requests that were answered more than once."""
+        with psycopg.connect(self.place.url) as raw:
+            query = (
+                "select campaign, n, endpoint, cursor from request where kind in ('ok', 'missing') "
+                "group by campaign, n, endpoint, cursor having count(*) > 1"
+            )
+            return raw.execute(query).fetchall()
 
     def wait_for(self, windows):
         """Wait until so many windows are over."""
@@ -111,14 +189,17 @@ class Machines:
 
 
 @contextmanager
-def machines(folder, names, k=20, d=2.0, **settings):
-    """Some machines at work, ended afterwards."""
+def machines(folder, names, k=20, d=2.0, *, options=(), cuttable=False, **settings):
+    """Some machines at work, ended afterwards; `options` are those of their daemons."""
     with ExitStack() as stack:
         place = stack.enter_context(a_server_database())
         mock = stack.enter_context(serve_in_thread(posts_file(4000, 1, 8.0), None, limit=k, window=d, **settings))
         it = Machines(folder, place, mock, k, d)
         for name in names:
-            machine = it.add(name)
+            link = Link(place) if cuttable else None
+            if link is not None:
+                stack.callback(link.close)
+            machine = it.add(name, options, link)
             stack.callback(machine.end)
             machine.begin()
         yield it
