@@ -88,15 +88,12 @@ class Link:
 
     def __init__(self, place):
         url = make_url(place.url)
-        self.folder, self.ports = str(url.query["host"]), []
-        self.loop, self.ready = asyncio.new_event_loop(), threading.Event()
-        self.open, self.end = asyncio.Event(), asyncio.Event()
-        self.open.set()
-        self.thread = threading.Thread(target=self.loop.run_until_complete, args=(self._serve(),), daemon=True)
+        self.folder, self.ready = str(url.query["host"]), threading.Event()
+        self.thread = threading.Thread(target=asyncio.run, args=(self._serve(),), daemon=True)
         self.thread.start()
         self.ready.wait(60)
         query = {name: text for name, text in url.query.items() if name != "host"}
-        self.url = url.set(host="127.0.0.1", port=self.ports[0], query=query).render_as_string(hide_password=False)
+        self.url = url.set(host="127.0.0.1", port=self.port, query=query).render_as_string(hide_password=False)
 
     def cut(self):
         self.loop.call_soon_threadsafe(self.open.clear)
@@ -105,28 +102,36 @@ class Link:
         self.loop.call_soon_threadsafe(self.open.set)
 
     def close(self):
-        self.mend()
         self.loop.call_soon_threadsafe(self.end.set)
         self.thread.join(60)
 
     async def _serve(self):
-        async with await asyncio.start_server(self._connect, "127.0.0.1", 0) as served:
-            self.ports.append(served.sockets[0].getsockname()[1])
-            self.ready.set()
-            await self.end.wait()
+        self.loop, self.open, self.end = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
+        self.open.set()
+        served = await asyncio.start_server(self._connect, "127.0.0.1", 0)
+        self.port = served.sockets[0].getsockname()[1]
+        self.ready.set()
+        await self.end.wait()
+        served.close()
 
     async def _connect(self, reader, writer):
-        await self.open.wait()
-        inner, out = await asyncio.open_unix_connection(f"{self.folder}/.s.PGSQL.5432")
-        await asyncio.gather(self._pass_on(reader, out), self._pass_on(inner, writer))
+        try:
+            with suppress(asyncio.CancelledError, OSError):
+                await self.open.wait()
+                inner, out = await asyncio.open_unix_connection(f"{self.folder}/.s.PGSQL.5432")
+                await asyncio.gather(self._pass_on(reader, out), self._pass_on(inner, writer))
+        finally:
+            writer.transport.abort()
 
     async def _pass_on(self, reader, writer):
-        with suppress(OSError):
-            while data := await reader.read(65_536):
-                await self.open.wait()
-                writer.write(data)
-                await writer.drain()
-        writer.close()
+        try:
+            with suppress(OSError):
+                while data := await reader.read(65_536):
+                    await self.open.wait()
+                    writer.write(data)
+                    await writer.drain()
+        finally:
+            writer.close()
 
 
 class Machines:
