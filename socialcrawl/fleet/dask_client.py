@@ -127,7 +127,7 @@ def start_local_workers(count: int) -> Iterator[str]:
         threads_per_worker=1,
         processes=True,
         host="127.0.0.1",
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",  # any free port: another cluster may have the usual one
         silence_logs=logging.CRITICAL,
         preload=["socialcrawl.fleet.quiet_worker"],
     ) as cluster:
