@@ -214,7 +214,8 @@ def test_somebody_goes_the_whole_way_by_clicking_and_others_only_look_on(tmp_pat
         assert mock.report()["over"] == 0
     texts = dict(rows(folder / "town.db", "select id, text from post"))
     assert exported
-    assert {key: row["text"] for key, row in exported.items()}.items() <= texts.items()
+    # A spreadsheet would take what begins with @ for a formula: there an apostrophe stands before it.
+    assert {key: row["text"].removeprefix("'") for key, row in exported.items()}.items() <= texts.items()
     model = read_model(folder / "town-model.json")
     assert {post for (post,) in rows(folder / "town.db", "select post from hit")} == {
         post for post, text in texts.items() if model.hits(text)
