@@ -57,7 +57,9 @@ def follow_other_processes(
 
     def begin(since: float) -> dict[str, Sequence[SentRequest]]:
         shared.begin()
-        return dict(read_elsewhere(since))
+        found = dict(read_elsewhere(since))
+        others.read_at = now()
+        return found
 
     member.read_elsewhere, member.refresh = begin, shared.refresh
     store.follow_others(shared)

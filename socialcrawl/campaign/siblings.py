@@ -82,7 +82,7 @@ class Siblings:
                 if grant.credential in names and (reply is None or reply.reached)
                 if reply is not None or not self._is_in_flight(one.name, grant)
             ]
-            found[self.name_ledger(one.name)] = [one for one in sent if one.left + (one.ahead or 0.0) >= since]
+            found[self.name_ledger(one.name)] = [one for one in sent if one.left + one.ahead >= since]
         return found
 
     def read_cycles(self, now: float, known: Collection[str] = ()) -> dict[str, CycleCount]:
@@ -110,11 +110,11 @@ class Siblings:
         until = None if self.others is None else self.others.seen
         return find_siblings(self.store.connection, self.store.campaign, since, until)
 
-    def _find_ahead(self, grant: Grant, clocks: Mapping[float, float]) -> float | None:
-        """Return by how many seconds our clock is ahead of that of a request's sender; None where nobody knows."""
+    def _find_ahead(self, grant: Grant, clocks: Mapping[float, float]) -> float:
+        """Return by how many seconds our clock is ahead of that of a request's sender; 0 where nobody knows."""
         clock = clocks.get(grant.at)
         if self.others is None or clock is None:
-            return None
+            return 0.0
         return clock - grant.at - self.others.offset.low
 
     def _is_in_flight(self, campaign: str, grant: Grant) -> bool:

@@ -107,6 +107,7 @@ class OtherProcesses:
         version: how many events were counted.
         ledgers: of which requests were counted.
         offset: the clock of the database.
+        read_at: when the ledgers were read last, by our clock (Unix seconds).
     """
 
     def __init__(self, lock: RLock, cycles: BillingCycles) -> None:
@@ -117,7 +118,7 @@ class OtherProcesses:
         self.offset = ClockOffset()
         self._pending: dict[int, _Sent] = {}
         self._parts: dict[str, _Part] = {}
-        self._read_at = -inf
+        self.read_at = -inf
 
     def announce(self, campaign: str, windows: Participant) -> None:
         """Keep what is to be counted for a campaign from now on until `join`: its own ledger is counted first."""
@@ -155,7 +156,7 @@ class OtherProcesses:
 
     def is_due(self, now: float) -> bool:
         """Return whether the ledger may have news that lets a request leave: something was in flight a moment ago."""
-        return bool(self._pending) and not self._read_at <= now < self._read_at + ALONE
+        return bool(self._pending) and not self.read_at <= now < self.read_at + ALONE
 
     def begin(self, seen: int, in_flight: Iterable[OtherRequest], now: float) -> None:
         """Begin to count what is reserved after the row `seen`, and what was in flight then."""
@@ -177,7 +178,7 @@ class OtherProcesses:
     def count(self, requests: Iterable[OtherRequest], now: float) -> None:
         """Count what others have sent since, and what came back, in the order of time."""
         with self.lock:
-            self._read_at = now
+            self.read_at = now
             low, high = self.offset.find_bounds(now)
             events, seen = [], self.seen or 0
             for one in requests:
@@ -201,7 +202,7 @@ class OtherProcesses:
     def shift(self, delta: float) -> None:
         """Move every instant by `delta` seconds: our clock was set."""
         self.offset.shift(delta)
-        self._read_at += delta
+        self.read_at += delta
         for sent in self._pending.values():
             sent.left += delta
 

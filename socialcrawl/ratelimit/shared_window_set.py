@@ -40,6 +40,11 @@ class ReportedRequest(NamedTuple):
     left: float
     step: WindowEvent
 
+    @property
+    def known(self) -> float:
+        """Up to when its ledger is counted with it: by the clock of its sender, but no later than it counts here."""
+        return min(self.left, self.step.sent)
+
 
 class RecordedWindowSet(WindowSet):
     """A window set with a recording of what was done in it; None: it is no longer needed."""
@@ -178,7 +183,7 @@ class SharedWindowSet(RecordedWindowSet):
         self._note_ahead(ledger, ahead)
         if steps:
             self.counted_until[ledger] = latest = max(step.sent for step in steps)
-            self.reported[ledger] = [one for one in self.reported.get(ledger, ()) if one.step.sent > latest]
+            self.reported[ledger] = [one for one in self.reported.get(ledger, ()) if one.known > latest]
         elif self.recording != []:
             return
         if self.recording is None:
@@ -193,7 +198,7 @@ class SharedWindowSet(RecordedWindowSet):
         The ledger, which knows more, replaces them where it is folded before the first good answer.
         """
         before = self.reported.setdefault(ledger, [])
-        latest = max((self.counted_until.get(ledger, -inf), *(one.step.sent for one in before)))
+        latest = max((self.counted_until.get(ledger, -inf), *(one.known for one in before)))
         counted = self.ahead.get(ledger, set()) | {one.left for one in before}
         if fresh := [one for one in requests if one.left > latest and one.left not in counted]:
             before += fresh
@@ -212,9 +217,7 @@ class SharedWindowSet(RecordedWindowSet):
         self.recording = None
         self._remember(yes=False)
         for ledger, requests in self.reported.items():
-            self.counted_until[ledger] = max(
-                (self.counted_until.get(ledger, -inf), *(one.step.sent for one in requests))
-            )
+            self.counted_until[ledger] = max((self.counted_until.get(ledger, -inf), *(one.known for one in requests)))
             self._note_ahead(ledger, (one.left for one in requests if one.left > one.step.sent))
         self.reported.clear()
 

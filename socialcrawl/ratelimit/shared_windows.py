@@ -8,7 +8,6 @@ pauses after failures, budget and disabled tokens.
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import product
-from math import inf
 from threading import RLock
 from typing import NamedTuple
 
@@ -40,14 +39,14 @@ class SentRequest(NamedTuple):
     """A request of any campaign, with the name that a credential of ours has whose token it used.
 
     `left` is when it left, `landed` when its reply came (Unix seconds); None: that never came, or nobody knows. `ahead`
-    are seconds by which our clock is ahead of that of its sender. None: nobody knows, and no date is later than now.
+    are seconds by which our clock is ahead of that of its sender.
     """
 
     credential: str
     endpoint: str
     left: float
     landed: float | None = None
-    ahead: float | None = None
+    ahead: float = 0.0
 
 
 Elsewhere = Callable[[float], Mapping[str, Sequence[SentRequest]]]
@@ -399,17 +398,19 @@ class SharedWindowSets(WindowSets):
     def count(self, elsewhere: Mapping[str, Sequence[SentRequest]], now: float) -> None:
         """Count what was sent, by ledger, without what was counted before.
 
-        That does not show when windows began: each request counts for as long as it may.
+        That does not show when windows began: each request counts for as long as it may. Some may have come since
+        `now`, but none since they were read.
         """
+        others = self.member.others
+        latest = now if others is None else max(now, others.read_at)
         for ledger, requests in elsewhere.items():
             reports: dict[int, tuple[SharedWindowSet, list[ReportedRequest]]] = {}
             for one in requests:
                 way = self.get(one.credential, one.endpoint) if self.policy.find_endpoint(one.endpoint) else None
                 window_set, places = (way.window_set, way.places) if isinstance(way, EndpointWindows) else (way, None)
                 if isinstance(window_set, CampaignWindowSet):
-                    ahead, latest = (0.0, now) if one.ahead is None else (one.ahead, inf)  # some came since `now`
-                    left = min(one.left + ahead, latest)
-                    landed = left + LAG if one.landed is None else min(one.landed + ahead, latest)
+                    left = min(one.left + one.ahead, latest)
+                    landed = left + LAG if one.landed is None else min(one.landed + one.ahead, latest)
                     step = WindowEvent(landed, left, landed, lambda window_set: None, places)
                     reports.setdefault(id(window_set.shared_set), (window_set.shared_set, []))[1].append(
                         ReportedRequest(one.left, step)

@@ -99,18 +99,10 @@ def test_runs_one_after_the_other_on_one_database_pass_no_window(place, tmp_path
 
 @pytest.mark.parametrize(("kind", "seed"), [("fixed", 0), ("sliding", 1), ("aligned", 2)])
 def test_campaigns_that_are_opened_and_closed_on_two_machines_use_a_window_up_and_pass_it_never(
-    place, tmp_path, kind, seed, request
+    place, tmp_path, monkeypatch, kind, seed
 ):
     """What is told twice, or was counted by who is open, and then told, would leave a part of the window unused."""
-    if request.node.callspec.id == "postgres-fixed-0":
-        # Requests that others sent while a process began may be dated a moment after its own clock, which stands still
-        # here; the window then counts as full too early. None is passed.
-        request.applymarker(pytest.mark.xfail(strict=True, reason="a window is left unused in part after a start"))
-    it, draw, most = (
-        Machines(tmp_path, request.getfixturevalue("monkeypatch"), kind, 20),
-        random.Random(seed),
-        dict.fromkeys("abc", FIRST),
-    )
+    it, draw, most = Machines(tmp_path, monkeypatch, kind, 20), random.Random(seed), dict.fromkeys("abc", FIRST)
     with it.mock() as mock, ExitStack() as ends:
         houses = {"here": it.process(), "there": it.process()}
         open_ones = {}

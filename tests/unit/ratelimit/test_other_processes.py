@@ -71,7 +71,7 @@ def follower(cap=None, k=5, before=()):
     endpoints = {"/e": Endpoint((Rule(k, D),))}
     made = WindowPlanner(Policy("x", BASE, "2026", endpoints, cap=cap), [Credential("t")], Caps(), shared=member)
     member.set_ledger("here")
-    member.read_elsewhere = lambda since: others.begin(0, (), BEGIN) or {"there": before}
+    member.read_elsewhere = lambda since: others.begin(0, (), BEGIN + 6.0 if before else BEGIN) or {"there": before}
     made.fold([], BEGIN)
     others.note_clock(BEGIN, BEGIN, BEGIN)
     return made, others
@@ -136,6 +136,18 @@ def test_what_others_send_while_a_process_begins_counts_from_when_they_sent_it()
     """The ledger is read a while after the process has looked at its clock."""
     sent = [SentRequest("t", "/e", BEGIN + at - 500.0, BEGIN + at - 499.9, ahead=500.0) for at in range(1, 6)]
     planner, _ = follower(before=sent)
+    waits = planner.take(ask(1), BEGIN + 6.0)
+    assert isinstance(waits, Wait)
+    assert waits.until >= BEGIN + 1.1 + D
+
+
+def test_requests_of_a_sender_whose_clock_is_behind_count_when_they_are_told_of_later():
+    sent = [SentRequest("t", "/e", BEGIN + at - 500.0, BEGIN + at - 499.9, ahead=500.0) for at in range(1, 6)]
+    planner, _ = follower(before=sent[:2])
+    assert isinstance(planner.take(ask(1), BEGIN + 6.0), Grant)
+    planner, _ = follower(before=sent[:2])
+    planner.shared.read_elsewhere = lambda since: {"there": sent}
+    planner.fold([], BEGIN + 6.0)
     waits = planner.take(ask(1), BEGIN + 6.0)
     assert isinstance(waits, Wait)
     assert waits.until >= BEGIN + 1.1 + D
