@@ -7,27 +7,24 @@ transaction that waits for its turn (`one writer`); what differs is how it learn
 - the ledger: the statement that inserts the row returns the rows of others. This is what the store does.
 - a counter: one more statement counts, and refuses.
 - a row for each window: it is read, decided on, and written back.
-- leased shares: one of ten reservations takes ten slots from a counter, in a transaction of its own.
+- leased shares: every tenth reservation takes ten slots from a counter, in its own transaction.
 
 The designs take turns, so that what else the machine does slows down all of them; the fastest tenth is shown.
 """
 
-import asyncio
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
-
-from sqlalchemy import make_url
 
 from benchmarks.figure import Figure, sized
 from benchmarks.server import a_server
+from benchmarks.server_link import link_server
 from socialcrawl.engine.model import Grant, Request, Stop, Wait, format_time
 from socialcrawl.ratelimit.billing_cycle import BillingCycles
 from socialcrawl.ratelimit.other_processes import OtherProcesses
 from socialcrawl.storage.campaigns import ensure_campaign
-from socialcrawl.storage.database.address import DatabaseAddress, PostgresAddress
+from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import close_connection, connect
 from socialcrawl.storage.ledger.shared_ledger import SharedLedger
 from socialcrawl.storage.sql_store import SqlStore
@@ -82,8 +79,8 @@ def measure() -> list[Figure]:
             connection.exec_driver_sql("insert into slots values (1, 0, 1000000)")
         close_connection(connection)
         for trip in TRIPS:
-            with _delayed(direct, trip / 2000.0) as where:
-                alone, both = (_run(where, count) for count in (1, 2))
+            with link_server(direct, trip / 2000.0) as link:
+                alone, both = (_run(link.where, count) for count in (1, 2))
             for name in DESIGNS:
                 text = f"{alone[name] * 1e3:.1f} ms; {both[name] * 1e3:.1f} ms"
                 figures.append(Figure(f"database {trip} ms away, {name}: one process; each of two", text))
@@ -157,40 +154,3 @@ DESIGNS: dict[str, Design] = {
     "a row for each window": partial(_count, reads=True),
     f"leases of {LEASE} slots": _lease,
 }
-
-
-@contextmanager
-def _delayed(where: DatabaseAddress, seconds: float) -> Iterator[DatabaseAddress]:
-    """Yield the address of a proxy to a server, which delays what goes either way."""
-    assert isinstance(where, PostgresAddress)
-    url = make_url(where.url)
-    folder = str(url.query["host"])
-    loop, ready, stop, ports = asyncio.new_event_loop(), threading.Event(), asyncio.Event(), list[int]()
-
-    async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while data := await reader.read(65_536):
-            loop.call_later(seconds, writer.write, data)
-        loop.call_later(seconds, writer.close)
-
-    async def connect_through(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        inner, out = await asyncio.open_unix_connection(f"{folder}/.s.PGSQL.5432")
-        await asyncio.gather(pass_on(reader, out), pass_on(inner, writer))
-
-    async def serve() -> None:
-        async with await asyncio.start_server(connect_through, "127.0.0.1", 0) as served:
-            ports.append(served.sockets[0].getsockname()[1])
-            ready.set()
-            await stop.wait()
-            await asyncio.sleep(2 * seconds + 0.1)  # connections that were closed go through
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), daemon=True)
-    thread.start()
-    ready.wait(30)
-    query = {name: text for name, text in url.query.items() if name != "host"}
-    through = url.set(host="127.0.0.1", port=ports[0], query=query)
-    try:
-        yield PostgresAddress(through.render_as_string(hide_password=False))
-    finally:
-        loop.call_soon_threadsafe(stop.set)
-        thread.join(30)
-        loop.close()

@@ -163,9 +163,7 @@ class RemoteWorker:
         while True:
             wait = self.patience.silence / 2
             for number, packed in await self._ask("collect", self._generation, wait):
-                if packed is None:
-                    self._give_up(number)
-                elif (held := self._flying.pop(number, None)) is not None:
+                if (held := self._flying.pop(number, None)) is not None:
                     held[0].set_result(pickle.loads(packed))  # noqa: S301 - of a worker, which has the tokens too
 
     async def _ping(self) -> None:

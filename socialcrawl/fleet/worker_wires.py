@@ -27,7 +27,6 @@ from socialcrawl.system.plugins import describe_error
 
 Parcel = tuple[int, str, Grant]  # the number of a request, its campaign, and what is to be sent
 GATHER = 0.005  # seconds for which answers, and requests, are gathered into one message
-NOT_SENT = None  # what comes back for a request of an earlier generation
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +109,7 @@ class WorkerWires:
         self.generation = 0
         self._wires: dict[str, PromptWire] = {}
         self._pools: dict[str, ThreadPoolExecutor] = {}
-        self._done: list[tuple[int, bytes | None]] = []
+        self._done: list[tuple[int, bytes]] = []
         self._news = asyncio.Event()
 
     def now(self) -> float:
@@ -156,8 +155,8 @@ class WorkerWires:
                 wire, pool = self._wires[campaign], self._pools[campaign]
                 pool.submit(self._send_one, loop, generation, number, wire, grant)
 
-    async def collect(self, generation: int, patience: float) -> list[tuple[int, bytes | None]]:
-        """Return the answers that have come: number, and a pickled Reply, or None where it was not sent.
+    async def collect(self, generation: int, patience: float) -> list[tuple[int, bytes]]:
+        """Return the answers that have come: number, and a pickled Reply.
 
         Waits `patience` seconds at most for the first of them. Nothing where another generation has begun.
         """
@@ -181,10 +180,10 @@ class WorkerWires:
     def _send_one(
         self, loop: asyncio.AbstractEventLoop, generation: int, number: int, wire: PromptWire, grant: Grant
     ) -> None:
-        packed = NOT_SENT if generation != self.generation else pack_reply(wire.send(grant), grant)
-        loop.call_soon_threadsafe(self._put, generation, number, packed)
+        if generation == self.generation:  # else it has waited here, and was given up
+            loop.call_soon_threadsafe(self._put, generation, number, pack_reply(wire.send(grant), grant))
 
-    def _put(self, generation: int, number: int, packed: bytes | None) -> None:
+    def _put(self, generation: int, number: int, packed: bytes) -> None:
         if generation == self.generation:
             self._done.append((number, packed))
             self._news.set()

@@ -1,13 +1,11 @@
 """What the tests of datasets that grow share: times of posts, readers, and exports that can be killed."""
 
-import os
-import signal
 import sys
-from itertools import count
 from pathlib import Path
 
 import duckdb
 from exported_towns import exported
+from killed_campaigns import die_before
 from stores import opened
 
 from socialcrawl.exporters.partitioned import PartitionOptions, write_dataset
@@ -67,21 +65,8 @@ def parts_in(folder):
 def work(database, folder, event=0):
     """Add what is new to a dataset; with `event`, die before that statement to the database or change of a file."""
     if event:
-        die_before(event)
+        counted = die_before(event)
+        sys.addaudithook(lambda name, _: counted() if name in ("os.rename", "os.remove", "os.mkdir") else None)
     with opened(Path(database)) as connection:
         grown(connection, Path(folder))
     return 0
-
-
-def die_before(event):
-    from sqlalchemy import Engine
-    from sqlalchemy import event as events
-
-    numbers = count(1)
-
-    def counted(*_):
-        if next(numbers) == event:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    events.listen(Engine, "before_cursor_execute", counted)
-    sys.addaudithook(lambda name, _: counted() if name in ("os.rename", "os.remove", "os.mkdir") else None)

@@ -51,7 +51,7 @@ def work(given, room=0, statement=0):
 
 
 def die_before(statement):
-    """Kill this process before it sends that statement to a database; every commit is one."""
+    """Kill this process before it sends that statement to a database; every commit is one. Returns what counts."""
     from sqlalchemy import Engine, event
 
     numbers = count(1)
@@ -62,6 +62,7 @@ def die_before(statement):
 
     event.listen(Engine, "before_cursor_execute", counted)
     event.listen(Engine, "commit", counted)
+    return counted
 
 
 class Reaper:

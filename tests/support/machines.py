@@ -3,11 +3,9 @@
 A machine is a state folder here: no machine reads another's locks and journals.
 """
 
-import asyncio
 import os
 import signal
 import subprocess
-import threading
 import time
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -15,9 +13,9 @@ from pathlib import Path
 import psycopg
 from commands import COMMAND, ENVIRONMENT
 from postgres import a_server_database
-from sqlalchemy import make_url
 from x_crawls import TOKEN, TOKEN_ENV, posts_file
 
+from benchmarks.server_link import link_server
 from socialcrawl.lab.generators.generate import choose_topics
 from socialcrawl.mock.server import serve_in_thread
 
@@ -33,7 +31,7 @@ class Machine:
         name: of the campaign.
         text: the campaign file.
         options: of the daemon.
-        link: its way to the database, a Link; None: it cannot be cut.
+        link: its way to the database, a ServerLink; None: it cannot be cut.
     """
 
     def __init__(self, folder, name, text, options=(), link=None):
@@ -83,57 +81,6 @@ class Machine:
             self.kill()
 
 
-class Link:
-    """A way from one machine to the database's server that can be cut: then nothing passes, and nothing is closed."""
-
-    def __init__(self, place):
-        url = make_url(place.url)
-        self.folder, self.ready = str(url.query["host"]), threading.Event()
-        self.thread = threading.Thread(target=asyncio.run, args=(self._serve(),), daemon=True)
-        self.thread.start()
-        self.ready.wait(60)
-        query = {name: text for name, text in url.query.items() if name != "host"}
-        self.url = url.set(host="127.0.0.1", port=self.port, query=query).render_as_string(hide_password=False)
-
-    def cut(self):
-        self.loop.call_soon_threadsafe(self.open.clear)
-
-    def mend(self):
-        self.loop.call_soon_threadsafe(self.open.set)
-
-    def close(self):
-        self.loop.call_soon_threadsafe(self.end.set)
-        self.thread.join(60)
-
-    async def _serve(self):
-        self.loop, self.open, self.end = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
-        self.open.set()
-        served = await asyncio.start_server(self._connect, "127.0.0.1", 0)
-        self.port = served.sockets[0].getsockname()[1]
-        self.ready.set()
-        await self.end.wait()
-        served.close()
-
-    async def _connect(self, reader, writer):
-        try:
-            with suppress(asyncio.CancelledError, OSError):
-                await self.open.wait()
-                inner, out = await asyncio.open_unix_connection(f"{self.folder}/.s.PGSQL.5432")
-                await asyncio.gather(self._pass_on(reader, out), self._pass_on(inner, writer))
-        finally:
-            writer.transport.abort()
-
-    async def _pass_on(self, reader, writer):
-        try:
-            with suppress(OSError):
-                while data := await reader.read(65_536):
-                    await self.open.wait()
-                    writer.write(data)
-                    await writer.drain()
-        finally:
-            writer.close()
-
-
 class Machines:
     """Machines, their mock and their database.
 
@@ -149,7 +96,7 @@ class Machines:
         self.all = []
 
     def add(self, name, options=(), link=None):
-        where = self.place.url if link is None else link.url
+        where = self.place.url if link is None else link.where.url
         text = (
             f'name = "{name}"\ndatabase = "{where}"\n[topic]\nkeywords = ["{TOPICS[len(self.all) % 2]}"]\n'
             f'[seeds]\nmost = 8\n[source]\nbase_url = "{self.mock.url}"\ntoken_env = "{TOKEN_ENV}"\nreuse_hours = 0\n'
@@ -201,9 +148,7 @@ def machines(folder, names, k=20, d=2.0, *, options=(), cuttable=False, **settin
         mock = stack.enter_context(serve_in_thread(posts_file(4000, 1, 8.0), None, limit=k, window=d, **settings))
         it = Machines(folder, place, mock, k, d)
         for name in names:
-            link = Link(place) if cuttable else None
-            if link is not None:
-                stack.callback(link.close)
+            link = stack.enter_context(link_server(place)) if cuttable else None
             machine = it.add(name, options, link)
             stack.callback(machine.end)
             machine.begin()
