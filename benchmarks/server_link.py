@@ -69,7 +69,10 @@ class ServerLink:
             with suppress(OSError):
                 while data := await reader.read(65_536):
                     await self._open.wait()
-                    self._loop.call_later(self.seconds, writer.write, data)
+                    if self.seconds:
+                        self._loop.call_later(self.seconds, writer.write, data)
+                    else:  # two calls that are due at one instant may change places
+                        writer.write(data)
                 await asyncio.sleep(self.seconds)  # for what is on its way
         finally:
             writer.close()
