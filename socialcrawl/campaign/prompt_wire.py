@@ -13,7 +13,7 @@ from socialcrawl.platforms.base import Wired
 from socialcrawl.platforms.sockets import leave_within
 
 PROMPT = 5.0  # seconds from the grant of a request until its first byte leaves
-WHY = "the request waited too long to be sent; it is granted anew"
+WHY = "the request waited too long and was not sent; it is tried again"
 
 
 class PromptWire:

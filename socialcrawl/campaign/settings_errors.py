@@ -20,6 +20,7 @@ NUMBERS = {"float_type": "20.0", "float_parsing": "20.0", "int_type": "300", "in
 SECRETS = {"source": ("token_env", "tokens", "base_url"), "notify": ("webhook_env", "apprise_env", "command")}
 PATTERN_ADVICE: dict[str, str] = {
     "^[0-9a-f]{32}$": "write the checksum as 32 digits 0-9 and a-f, or leave it out: a run stores it",
+    r"^(tcp|tls)://[^\s/@?#]+:\d+$": "write the scheduler's address as tcp://HOST:PORT, such as tcp://10.0.0.1:8786",
 }
 ADVICE = {
     "greater_than": "write a number above {gt:,}",

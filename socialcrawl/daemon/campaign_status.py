@@ -129,7 +129,7 @@ def read_status(where: DatabaseAddress, names: Mapping[str, Files], reading: Sta
 
 
 def _shift_beat(one: CampaignLease, ahead: float) -> CampaignLease:
-    """Return a lease whose beat is told by the reader's clock, of which the server's is `ahead` seconds ahead."""
+    """Return a lease whose heartbeat is dated by the reader's clock; the server's is `ahead` seconds ahead of it."""
     return one if one.beat is None else replace(one, beat=one.beat - ahead)
 
 

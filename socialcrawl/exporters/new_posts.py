@@ -73,8 +73,8 @@ def has_changed(before: dict[str, Any], now: dict[str, Any]) -> bool:
     """
     if now["last"] < before["last"]:
         raise StoreError(
-            "The database has fewer requests than when the dataset was last written, as an older backup has: make the "
-            "dataset anew with --force and without --since-last."
+            "The database has fewer requests than when the dataset was last written, as an older backup has: write all "
+            "of the dataset again, with --force and without --since-last."
         )
     epochs = before["epochs"]
     return before["erased"] != now["erased"] or any(now["epochs"].get(key) != epochs[key] for key in epochs)

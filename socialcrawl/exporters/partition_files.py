@@ -37,7 +37,7 @@ LEFT_OUT = ("original",)  # what the platform sent may change without a trace (`
 TABLES = ("posts", "mentions", "hits")
 """The tables that are divided into periods; `hits` only where all campaigns are exported."""
 ACCOUNTS, FILE = "accounts", "accounts.parquet"
-"""The table that is one file, written anew whenever an account changed."""
+"""The table that is one file, written again whenever an account changed."""
 
 
 @dataclass(slots=True)
@@ -114,7 +114,7 @@ def read_state(folder: Path) -> DatasetState | None:
         values["accounts"] = values["accounts"] and FileFacts(**values["accounts"])
         return DatasetState(**values)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
-        raise SettingsError(f"{path} cannot be understood: make the dataset anew in another folder.") from error
+        raise SettingsError(f"{path} cannot be understood: write the dataset to another folder.") from error
 
 
 def check_files(folder: Path) -> None:

@@ -181,8 +181,8 @@ def _find_state(choice: ExportSelection, folder: Path, wanted: PartitionOptions)
     for is_same, what in same:
         if not is_same:
             raise SettingsError(
-                f"The dataset in {folder} is {what}: name another folder, or make it anew with --force and without "
-                "--since-last."
+                f"The dataset in {folder} is {what}: name another folder, or write all of it again, with --force "
+                "and without --since-last."
             )
     return state
 
@@ -202,7 +202,7 @@ def _write_part(choice: ExportSelection, to: DatasetFolder, part: DatasetPart) -
 
 
 def _renew_part(choice: ExportSelection, to: DatasetFolder, part: DatasetPart, changes: DatasetChanges) -> None:
-    """Write anew the files of a part that are no longer as the database is."""
+    """Write the files of a part again that are no longer as the database is."""
     keys = [key for rows in read_cells(to.find("posts", part), "id") for (key,) in rows]
     found = read_cells(to.find("mentions", part), "post", "node", "position")
     choose_posts(choice, keys, (row for rows in found for row in rows))

@@ -159,7 +159,7 @@ class Fleet:
                 there = await asyncio.wait_for(cluster.list_workers(), self.patience.silence)
                 self.trouble, self._named = "", frozenset(there.values())
                 for address, task in list(self._tasks.items()):
-                    if task.done():  # it could not be reached: it is tried anew if it is still there
+                    if task.done():  # it could not be reached: it is tried again if it is still there
                         del self._tasks[address]
                     elif address not in there:
                         task.cancel()

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 from fleet_towns import CALM, HASTY, WITHIN, EchoSpec, EchoWire, LocalTown, await_true, grant_for, local_fleet
 
+from socialcrawl.campaign.settings import check_settings
 from socialcrawl.engine.protocols import LostRequestError
 from socialcrawl.errors import SettingsError
 from socialcrawl.fleet.shared_fleets import choose_worker
@@ -142,3 +143,10 @@ def test_when_our_clock_is_set_workers_are_told_before_they_send_again():
         now = time.time() + ahead[0]
         reply = fleet.submit("sea", grant_for("x/*", now)).result(WITHIN)
         assert now - 1.0 <= reply.at <= now + WITHIN
+
+
+@pytest.mark.parametrize("address", ["10.0.0.1:8786", "tcp://10.0.0.1", "http://10.0.0.1:8786"])
+def test_an_address_of_no_scheduler_is_refused_with_one_as_it_is_written(address):
+    given = {"name": "a", "database": "a.db", "topic": {"keywords": ["sea"]}, "fleet": {"scheduler": address}}
+    with pytest.raises(SettingsError, match=r"write the scheduler's address as tcp://HOST:PORT, such as tcp://10"):
+        check_settings(given, "a.toml")
