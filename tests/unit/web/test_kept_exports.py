@@ -6,7 +6,7 @@ import time
 import zipfile
 
 import pytest
-from tiny_town import stored
+from tiny_town import close, stored
 from web_pages import TOKEN, log_in, serving
 
 import socialcrawl as sc
@@ -25,7 +25,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "written").mkdir()
     (tmp_path / "town").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "written"))
-    stored(tmp_path / "town" / "town.db").connection.close()
+    close(stored(tmp_path / "town" / "town.db"))
     return tmp_path / "town"
 
 
