@@ -14,7 +14,7 @@ from socialcrawl.api.campaign_file import VALUES, CampaignFile
 from socialcrawl.api.dataset import Dataset
 from socialcrawl.api.label_file import ENDING, LabelFile
 from socialcrawl.api.post_search import fill_index
-from socialcrawl.api.project_status import CampaignStatus, make_status
+from socialcrawl.api.project_status import CampaignStatus, find_name, make_key, make_status
 from socialcrawl.crawls.kept_crawls import KeptCrawls
 from socialcrawl.daemon.campaign_status import IDLE, OUTDATED, open_upgraded
 from socialcrawl.daemon.database_readings import DatabaseReadings, is_campaign_file
@@ -341,14 +341,19 @@ class Project:
         self._readings.forget(where)
         return name in done
 
-    def _list(self) -> list[tuple[CampaignStatus, DatabaseAddress]]:
-        """Return how all campaigns stand, by name, with their databases, whose addresses may hold passwords."""
+    def _list(self, campaign: str | None = None) -> list[tuple[CampaignStatus, DatabaseAddress]]:
+        """Return how campaigns stand, by name, with their databases, whose addresses may hold passwords.
+
+        Args:
+            campaign: the name or key of those that are wanted; None: all.
+        """
         now = SystemClock().now()
         known = self._readings.read_all(now)
         found = [
             (make_status(row, reading, known.settings.get(row.file), now), row.where)
             for reading in known.readings
             for row in reading.rows
+            if campaign is None or campaign in (make_key(row), find_name(row))
         ]
         return sorted(found, key=lambda pair: (pair[0].name, pair[0].database, pair[0].file or ""))
 
@@ -358,10 +363,9 @@ class Project:
         Raises:
             SettingsError: there is none, or several have this name.
         """
-        known = self._list()
-        found = [pair for pair in known if campaign in (pair[0].key, pair[0].name)]
+        found = self._list(campaign)
         if not found:
-            names = ", ".join(dict.fromkeys(status.name for status, _ in known)) or "none"
+            names = ", ".join(dict.fromkeys(status.name for status, _ in self._list())) or "none"
             raise SettingsError(f"There is no campaign {campaign!r} here; there are: {names}.")
         if len(found) > 1:
             keys = ", ".join(f"{status.key} ({status.database})" for status, _ in found)

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.facts import DEFAULT, KindFacts, find_kind_facts
 from socialcrawl.crawls.node_limit import FREE
 from socialcrawl.daemon.campaign_state import BROKEN, DONE, DOWN, RUNNING, STALLED, STOPPED, WAITING
@@ -141,15 +141,24 @@ class CampaignStatus:
             return KindFacts(self.kind, "")
 
 
-def make_status(row: KnownCampaign, found: DatabaseReading, settings: Settings | None, now: float) -> CampaignStatus:
-    """Return how a campaign stands: its budget is that of its file, where it has one."""
+def make_status(
+    row: KnownCampaign, found: DatabaseReading, settings: Mapping[str, Any] | None, now: float
+) -> CampaignStatus:
+    """Return how a campaign stands.
+
+    Args:
+        row: the campaign.
+        found: what its database said.
+        settings: those of its file, as values of JSON, whose budget counts; None: it has none.
+        now: Unix seconds.
+    """
     held, figures = row.held, found.figures.get(row.held.campaign)
-    given = settings.model_dump(mode="json") if settings is not None else {} if figures is None else figures.settings
+    given = settings if settings is not None else {} if figures is None else figures.settings
     if figures is not None and held.daemon not in found.watching:
         held = explain_idle(held, figures, given, now)
     status = CampaignStatus(
-        _make_key(row),
-        held.campaign if held.campaign != UNKNOWN else _name_database(row.where),
+        make_key(row),
+        find_name(row),
         given.get("kind", DEFAULT.name) if given else "",
         (given.get("source") or {}).get("platform", "") if given else "",
         WAITING if held.daemon in found.watching and _has_retry(held) else held.state or IDLE,
@@ -275,15 +284,23 @@ def _find_end(longest: str | None, began: str | None) -> str | None:
     return format_time(parse_time(began) + parse_seconds(longest))
 
 
-def _make_key(row: KnownCampaign) -> str:
+def make_key(row: KnownCampaign) -> str:
     """Return the name of a campaign and some letters that tell its database, or a file that is left out."""
-    place = row.where if not isinstance(row.where, Path) else row.where.resolve()
-    digest = blake2b(str(place).encode(errors="surrogateescape"), digest_size=4).hexdigest()
-    return f"{re.sub(r'[^A-Za-z0-9_.-]', '_', row.held.campaign)}-{digest}"
+    return f"{re.sub(r'[^A-Za-z0-9_.-]', '_', row.held.campaign)}-{_compute_digest(row.where)}"
 
 
-def _name_database(where: DatabaseAddress) -> str:
-    return where.stem if isinstance(where, Path) else where.name
+@lru_cache(1_024)
+def _compute_digest(where: DatabaseAddress) -> str:
+    """Return some letters that tell a database; they stay where a link on its way is changed later."""
+    place = where if not isinstance(where, Path) else where.resolve()
+    return blake2b(str(place).encode(errors="surrogateescape"), digest_size=4).hexdigest()
+
+
+def find_name(row: KnownCampaign) -> str:
+    """Return the name of a campaign; of a database whose campaigns cannot be read, its own."""
+    if row.held.campaign != UNKNOWN:
+        return row.held.campaign
+    return row.where.stem if isinstance(row.where, Path) else row.where.name
 
 
 def _format(instant: float | None) -> str | None:

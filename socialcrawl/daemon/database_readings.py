@@ -8,7 +8,7 @@ import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from socialcrawl.campaign.settings import Settings, read, select_campaign_files
 from socialcrawl.daemon.campaign_state import BROKEN, RUNNING
@@ -31,6 +31,7 @@ IDLE_AGAIN = 60.0  # likewise, where none runs
 REST = 10  # times the duration of readings that pass until the next ones: they take about 10 % of a core at most
 Named = Mapping[str, Mapping[Path, Settings]]
 Mark = tuple[object, ...]
+KEPT: Mark = ("kept",)  # no database's state
 
 
 class DatabaseReading(NamedTuple):
@@ -54,13 +55,13 @@ class DatabaseReading(NamedTuple):
 
 
 class KnownDatabases(NamedTuple):
-    """All databases that are looked at, and the campaign files by their paths.
+    """All databases that are looked at, and the settings of the campaign files as values of JSON, by their paths.
 
     A file that cannot be read is a reading of its own, with one campaign.
     """
 
     readings: Sequence[DatabaseReading]
-    settings: Mapping[Path | None, Settings]
+    settings: Mapping[Path | None, Mapping[str, Any]]
 
 
 class DatabaseReadings:
@@ -72,7 +73,7 @@ class DatabaseReadings:
 
     def __init__(self, places: Sequence[str]) -> None:
         self._places = list(places)
-        self._files: dict[Path, tuple[object, Settings | str]] = {}
+        self._files: dict[Path, tuple[object, Settings | str, Mapping[str, Any]]] = {}
         self._last: dict[DatabaseAddress, DatabaseReading] = {}
         self._databases: dict[Path, object] = {}  # files that are databases, and in which state they were found so
         self._clock = SteadyClock()
@@ -82,11 +83,18 @@ class DatabaseReadings:
         """Return what all databases say at an instant (Unix seconds)."""
         with self._lock:
             named, faulty = self._find_databases()
-            with ThreadPoolExecutor(max(1, min(TOGETHER, len(named)))) as pool:  # one that hangs holds up no other
-                readings = list(pool.map(lambda place: self._read(place[0], place[1], now), named.items()))
-            self._last = dict(zip(named, readings, strict=True))
-            settings: dict[Path | None, Settings] = {
-                file: one for files in named.values() for known in files.values() for file, one in known.items()
+            busy = sum(one.took for one in self._last.values() if _has_running(one, now))
+            marks = {where: self._mark_if_due(where, names, busy, now) for where, names in named.items()}
+            due = {where: names for where, names in named.items() if marks[where] is not KEPT}
+            known = {where: self._last[where] for where in named.keys() - due.keys()}
+            if due:
+                with ThreadPoolExecutor(min(TOGETHER, len(due))) as pool:  # one that hangs holds up no other
+                    read = pool.map(lambda where: self._read(where, due[where], marks[where], now), due)
+                    known |= zip(due, read, strict=True)
+            self._last = {where: known[where] for where in named}
+            readings = list(self._last.values())
+            settings: dict[Path | None, Mapping[str, Any]] = {
+                file: self._files[file][2] for files in named.values() for some in files.values() for file in some
             }
         for file, why in faulty:
             row = KnownCampaign(file, CampaignLease(file.stem, None, state=BROKEN, why=why), file)
@@ -136,22 +144,29 @@ class DatabaseReadings:
 
     def _read_file(self, file: Path) -> Settings | str:
         """Return the settings of a campaign file, or what is wrong with it."""
-        mark, (before, known) = _mark_file(file), self._files.get(file, (None, ""))
+        mark, (before, known, values) = _mark_file(file), self._files.get(file, (None, "", {}))
         if mark != before or mark is None:
             try:
                 known = read(file)
+                values = known.model_dump(mode="json")
             except SettingsError as error:
-                known = str(error)
-            self._files[file] = mark, known
+                known, values = str(error), {}
+            self._files[file] = mark, known, values
         return known
 
-    def _read(self, where: DatabaseAddress, names: Named, now: float) -> DatabaseReading:
-        """Return what a database says now, or said at its last reading where that is good enough."""
+    def _mark_if_due(self, where: DatabaseAddress, names: Named, busy: float, now: float) -> Mark | None:
+        """Return the state of a database's files, if it is to be read again; KEPT where the last reading will do."""
         last = self._last.get(where)
         mark = _mark_database(where, names, () if last is None else last.rows)
+        if last is None:
+            return mark
+        unchanged = mark is not None and mark == last.mark
+        return KEPT if now - last.at < _find_rest(last, busy, now, unchanged=unchanged) else mark
+
+    def _read(self, where: DatabaseAddress, names: Named, mark: Mark | None, now: float) -> DatabaseReading:
+        """Return what a database says now."""
+        last = self._last.get(where)
         unchanged = last is not None and mark is not None and mark == last.mark
-        if last is not None and now - last.at < self._find_rest(last, now, unchanged=unchanged):
-            return last
         began = self._clock.now()
         looks = StatusReading(now, open_as_it_is, all=True, figures=not unchanged)
         rows, live, figures = read_status(where, names, looks)
@@ -159,15 +174,21 @@ class DatabaseReadings:
             figures = {} if last is None else last.figures
         return DatabaseReading(rows, figures, mark, now, self._clock.now() - began, {one.id for one in live})
 
-    def _find_rest(self, last: DatabaseReading, now: float, *, unchanged: bool) -> float:
-        """Return for how many seconds the last reading of a database is good enough.
 
-        Where files have not changed, who holds a campaign may be gone without a word.
-        """
-        if unchanged:
-            return AGAIN if _has_running(last, now) else IDLE_AGAIN
-        busy = sum(one.took for one in self._last.values() if _has_running(one, now))
-        return REST * max(busy, last.took)
+def _find_rest(last: DatabaseReading, busy: float, now: float, *, unchanged: bool) -> float:
+    """Return for how many seconds the last reading of a database is good enough.
+
+    Where files have not changed, who holds a campaign may be gone without a word.
+
+    Args:
+        last: the reading.
+        busy: seconds that the last readings of all databases with running campaigns took together.
+        now: Unix seconds.
+        unchanged: whether its files are those of the reading.
+    """
+    if unchanged:
+        return AGAIN if _has_running(last, now) else IDLE_AGAIN
+    return REST * max(busy, last.took)
 
 
 def _has_running(reading: DatabaseReading, now: float) -> bool:

@@ -1,5 +1,6 @@
 """What is this machine alone, where no request leaves it and nothing costs money; and what everybody can reach."""
 
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from urllib.parse import urlsplit
 
@@ -26,6 +27,7 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
     return address.is_global and not address.is_multicast and not any(address in network for network in _LOCAL)
 
 
+@lru_cache(1_024)
 def is_loopback(url: str) -> bool:
     """Return whether the server at `url` is on this machine."""
     return is_loopback_host(urlsplit(url).hostname or "")

@@ -4,7 +4,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from tempfile import TemporaryFile
 from urllib.parse import quote
@@ -19,6 +19,7 @@ from socialcrawl.storage.database.filetypes import require_database
 from socialcrawl.storage.database.trouble import convert_error
 
 CURRENT, OLDER, NEWER, EMPTY, FOREIGN = "current", "older", "newer", "empty", "foreign"
+VERSION = "alembic_version"  # the table that says which schema a database has
 
 
 @contextmanager
@@ -78,14 +79,13 @@ def find_write_error(where: DatabaseAddress) -> str | None:
 
 def read_schema_state(connection: Connection) -> str:
     """Return the state of a database's schema: CURRENT, OLDER, NEWER than this program's, EMPTY or FOREIGN."""
-    from alembic.runtime.migration import MigrationContext  # noqa: PLC0415  (a third of a second)
-
     with connection.begin():
-        revision = MigrationContext.configure(connection).get_current_revision()
-        tables = set(inspect(connection).get_table_names())
+        tables, revision = set(inspect(connection).get_table_names()), None
+        if VERSION in tables:
+            revision = connection.execute(text(f"select version_num from {VERSION}")).scalar()  # noqa: S608
     known = _list_revisions()
     if revision is None:
-        return FOREIGN if tables - {"alembic_version"} else EMPTY
+        return FOREIGN if tables - {VERSION} else EMPTY
     return NEWER if revision not in known else CURRENT if revision == known[0] else OLDER
 
 
@@ -176,8 +176,14 @@ def find_faults(connection: Connection) -> list[str]:
 def _make_reader(where: DatabaseAddress) -> Engine:
     if not isinstance(where, Path):
         return make_server_engine(where, "-c default_transaction_read_only=on")
+    return _make_file_reader(where.resolve())
+
+
+@lru_cache(256)
+def _make_file_reader(path: Path) -> Engine:
+    """Return an engine that is kept: it holds no connection, and knows how its statements are compiled."""
     # Not mode=ro: such a reader may not remove the files that SQLite makes beside a database to read it.
-    address = f"file:{quote(str(where.resolve()))}?mode=rw"
+    address = f"file:{quote(str(path))}?mode=rw"
     return create_engine("sqlite://", creator=lambda: _open_sqlite(address), poolclass=NullPool)
 
 

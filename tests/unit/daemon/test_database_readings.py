@@ -128,14 +128,12 @@ def test_a_database_of_an_older_version_is_told_and_left_as_it_is(read, folder):
 
 def test_databases_with_running_campaigns_share_the_time_for_reading(read):
     first = read(0.0)
-    rest = DatabaseReadings([])
     running = first._replace(rows=[row._replace(held=row.held.__class__("a", None, state="running"))
                                    for row in first.rows], took=0.1)  # fmt: skip
-    rest._last = dict.fromkeys(["a", "b", "c"], running)
-    assert rest._find_rest(running, NOW, unchanged=False) == pytest.approx(3.0)
-    assert rest._find_rest(first._replace(took=0.1), NOW, unchanged=False) == pytest.approx(3.0)
-    rest._last = {"a": first}
-    assert rest._find_rest(first._replace(took=0.1), NOW, unchanged=False) == pytest.approx(1.0)
+    busy = 3 * running.took
+    assert database_readings._find_rest(running, busy, NOW, unchanged=False) == pytest.approx(3.0)
+    assert database_readings._find_rest(first._replace(took=0.1), busy, NOW, unchanged=False) == pytest.approx(3.0)
+    assert database_readings._find_rest(first._replace(took=0.1), 0.0, NOW, unchanged=False) == pytest.approx(1.0)
 
 
 def test_a_file_that_is_no_database_and_one_that_vanishes_are_left_out(folder):
