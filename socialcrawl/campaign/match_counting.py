@@ -1,10 +1,11 @@
 """How often posts contain a topic that somebody tries out, counted within a time.
 
 Regular expressions can take longer for one text than anybody waits, and nothing interrupts them: they are counted in a
-process of their own, which is killed when the time is over.
+process of their own, which the system ends when it has worked for as long. How busy the machine is changes nothing.
 """
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -21,6 +22,7 @@ from socialcrawl.platforms.registry import find_platform
 from socialcrawl.text.wording import pluralize
 
 COMMAND = (sys.executable, "-P", "-m", "socialcrawl.campaign.match_counting")
+PATIENCE = 6  # times the seconds that a child may work: when it is given up, so busy is the machine
 ROOT = str(Path(__file__).parents[2])  # from where this process has the package
 
 
@@ -37,7 +39,7 @@ def count_matches(
         platform: that of the posts.
         words: the keywords, regular expressions and languages of the topic.
         posts: of each what `Topic.hits` takes.
-        seconds: the longest time that it may take.
+        seconds: the longest time that it may take; of regular expressions, of the processor.
         clock: seconds since any moment.
 
     Raises:
@@ -80,15 +82,17 @@ def _ask_child(
     what: str, platform: str, words: Sequence[Sequence[str]], posts: Sequence[Sequence[Any]], seconds: float
 ) -> Any:
     try:
-        given = orjson.dumps([what, platform, [[*one] for one in words], [[*one] for one in posts]])
+        given = orjson.dumps([seconds, what, platform, [[*one] for one in words], [[*one] for one in posts]])
     except TypeError as error:  # half a character
         raise SettingsError("A keyword or regular expression is not valid text: type it again.") from error
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [ROOT, os.environ.get("PYTHONPATH")]))}
     try:
         done = subprocess.run(  # noqa: S603 - our own program
-            COMMAND, input=given, capture_output=True, timeout=seconds, check=True, env=env
+            COMMAND, input=given, capture_output=True, timeout=PATIENCE * seconds, check=True, env=env
         )
-    except subprocess.TimeoutExpired:
+    except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
+        if isinstance(error, subprocess.CalledProcessError) and error.returncode != -signal.SIGPROF:
+            raise
         raise SettingsError(
             f"{_explain_timeout(len(posts), seconds)} A regular expression that repeats what it repeats, such as "
             "(a+)+, can take forever."
@@ -101,9 +105,10 @@ def _explain_timeout(posts: int, seconds: float) -> str:
 
 
 def main() -> None:
-    """Count or find what stdin names, and write the counts or places to stdout."""
-    what, platform, words, posts = orjson.loads(sys.stdin.buffer.read())
+    """Count or find what stdin names, and write the counts or places to stdout; SIGPROF ends what takes too long."""
+    seconds, what, platform, words, posts = orjson.loads(sys.stdin.buffer.read())
     topic = _make_topic(platform, words)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     found = [topic.hits(*one) if what == "count" else find_spans(topic, one[0]) for one in posts]
     sys.stdout.buffer.write(orjson.dumps(found))
 
