@@ -14,6 +14,8 @@ from machines import machines
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are stopped by signals")
 
 
+BUDGET = 4.0  # dollars
+LEAST_USE = 0.98  # of the windows, of all together
 RESTS = (0.3, 1.0, 2.0, 4.0, 9.0, 13.0)  # seconds: some are longer than what is on its way can take
 
 
@@ -65,7 +67,8 @@ def test_four_daemons_with_twelve_workers_lose_nothing_and_pass_no_window_whatev
     """For ten minutes at least: daemons and workers are killed and stopped, and daemons cut off from the database."""
     pytest.importorskip("distributed")
     draw, ends = random.Random(4), time.monotonic() + 600.0
-    with machines(tmp_path, "abcd", k=10, d=3.0, options=("--worker-processes", "3"), cuttable=True) as it:
+    options = ("--worker-processes", "3")
+    with machines(tmp_path, "abcd", k=10, d=3.0, options=options, cuttable=True, dollars=BUDGET) as it:
         it.wait_for(3)
         while time.monotonic() < ends:
             one, what, rest = draw.choice(it.all), draw.random(), draw.choice(RESTS)
@@ -93,3 +96,9 @@ def test_four_daemons_with_twelve_workers_lose_nothing_and_pass_no_window_whatev
         it.wait_until_all_sent(20)
         assert_kept(it, 20)
         assert it.list_twice() == []
+        it.wait_until(lambda: all(it.read_spent(name) > 0.8 * BUDGET for name in it.budgets))
+        for name, mock in it.budgets.items():
+            assert it.read_spent(name) <= BUDGET
+            assert 0.0 < mock.report()["totals"]["dollars"] <= BUDGET
+        its = it.windows()
+        assert sum(one["requests"] for one in its) / (it.k * len(its)) >= LEAST_USE

@@ -16,6 +16,7 @@ from postgres import a_server_database
 from x_crawls import TOKEN, TOKEN_ENV, posts_file
 
 from benchmarks.server_link import link_server
+from socialcrawl.engine.model import MILLS_PER_DOLLAR
 from socialcrawl.lab.generators.generate import choose_topics
 from socialcrawl.mock.server import serve_in_thread
 
@@ -89,21 +90,35 @@ class Machines:
         place: the database.
         mock: the mock.
         k, d: the windows.
+
+    Attributes:
+        all: the machines.
+        budgets: the mocks of the campaigns that `add_budget` made, by their names.
     """
 
     def __init__(self, folder, place, mock, k, d):
         self.folder, self.place, self.mock, self.k, self.d = folder, place, mock, k, d
-        self.all = []
+        self.all, self.budgets = [], {}
 
     def add(self, name, options=(), link=None):
         where = self.place.url if link is None else link.where.url
-        text = (
+        self.all.append(Machine(self.folder, name, self.write_campaign(name, where, self.mock), options, link))
+        return self.all[-1]
+
+    def add_budget(self, machine, dollars, mock):
+        """Give a machine a second campaign, which may spend so many dollars at a mock of its own."""
+        where = self.place.url if machine.link is None else machine.link.where.url
+        name = f"budget-{machine.name}"
+        text = self.write_campaign(name, where, mock) + f"[budget]\nmax_money = {dollars}\n"
+        (machine.folder / "campaigns" / f"{name}.toml").write_text(text, "utf-8")
+        self.budgets[name] = mock
+
+    def write_campaign(self, name, where, mock):
+        return (
             f'name = "{name}"\ndatabase = "{where}"\n[topic]\nkeywords = ["{TOPICS[len(self.all) % 2]}"]\n'
-            f'[seeds]\nmost = 8\n[source]\nbase_url = "{self.mock.url}"\ntoken_env = "{TOKEN_ENV}"\nreuse_hours = 0\n'
+            f'[seeds]\nmost = 8\n[source]\nbase_url = "{mock.url}"\ntoken_env = "{TOKEN_ENV}"\nreuse_hours = 0\n'
             f"timeout = 20.0\n[limits]\nk = {self.k}\nd = {self.d}\npause = 0.05\n"
         )
-        self.all.append(Machine(self.folder, name, text, options, link))
-        return self.all[-1]
 
     def windows(self):
         """The windows of timelines that are over."""
@@ -115,6 +130,12 @@ class Machines:
         with psycopg.connect(self.place.url) as raw:
             query = "select count(*) from request join campaign c on c.id = campaign where c.name = %s"
             return raw.execute(query, (name,)).fetchone()[0]
+
+    def read_spent(self, name):
+        """The dollars that a campaign spent by its ledger, at most."""
+        with psycopg.connect(self.place.url) as raw:
+            query = "select sum(coalesce(cost, most)) from request join campaign c on c.id = campaign where c.name = %s"
+            return (raw.execute(query, (name,)).fetchone()[0] or 0) / MILLS_PER_DOLLAR
 
     def list_twice(self):
         """Requests that were answered more than once."""
@@ -141,8 +162,14 @@ class Machines:
 
 
 @contextmanager
-def machines(folder, names, k=20, d=2.0, *, options=(), cuttable=False, **settings):
-    """Some machines at work, ended afterwards; `options` are those of their daemons."""
+def machines(folder, names, k=20, d=2.0, *, options=(), cuttable=False, dollars=None, **settings):
+    """Some machines at work, ended afterwards.
+
+    Args:
+        options: of their daemons.
+        cuttable: whether they can be cut off from the database.
+        dollars: what a second campaign of each may spend at a mock of its own; None: there is none.
+    """
     with ExitStack() as stack:
         place = stack.enter_context(a_server_database())
         mock = stack.enter_context(serve_in_thread(posts_file(4000, 1, 8.0), None, limit=k, window=d, **settings))
@@ -150,6 +177,9 @@ def machines(folder, names, k=20, d=2.0, *, options=(), cuttable=False, **settin
         for name in names:
             link = stack.enter_context(link_server(place)) if cuttable else None
             machine = it.add(name, options, link)
+            if dollars is not None:
+                shop = stack.enter_context(serve_in_thread(posts_file(400, 1, 8.0), None, limit=k, window=d))
+                it.add_budget(machine, dollars, shop)
             stack.callback(machine.end)
             machine.begin()
         yield it
