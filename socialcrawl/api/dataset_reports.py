@@ -1,5 +1,6 @@
 """The texts that a dataset makes of a campaign: its report, why it read an account, its datasheet, and terms."""
 
+from functools import partial
 from typing import Any
 
 from socialcrawl.api.frontier import CampaignFrontier
@@ -17,8 +18,8 @@ from socialcrawl.platforms.registry import find_platform
 from socialcrawl.render.campaign_report import collect_values, read_report, show
 from socialcrawl.render.console import Console, render_text
 from socialcrawl.render.explanation import collect_explanation, show_explanation
-from socialcrawl.render.html_elements import render_fragment
-from socialcrawl.render.html_report import AccountLink, list_sections, make_page
+from socialcrawl.render.html_elements import AccountLink, render_fragment
+from socialcrawl.render.html_report import list_sections, make_page
 from socialcrawl.render.report_values import collect_charts
 from socialcrawl.storage.queries.read_session import ReadSession
 from socialcrawl.storage.queries.summary import find_campaign, read_first_settings
@@ -61,7 +62,8 @@ def make_explanation(
     def print_to(console: Console) -> None:
         show_explanation(trace, console, top)
 
-    return TextReport(render_text(print_to), collect_explanation(trace) | {"page": page}, render_fragment(print_to))
+    values = collect_explanation(trace) | {"page": page}
+    return TextReport(render_text(print_to), values, partial(render_fragment, print_to))
 
 
 def make_sheet(session: ReadSession, campaign: str | None) -> TextReport:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from math import isnan
 from pathlib import Path
 from typing import Any, cast
@@ -105,10 +106,11 @@ def describe_model(path: "str | os.PathLike[str]") -> TextReport:
     try:
         values = {"file": str(path), "title": model.title, "size": model.describe_size(), **model.about}
         text = render_text(lambda console: show_model(console, model, str(path)))
-        fragment = render_fragment(lambda console: show_model(console, model, Path(path).name))
     except MALFORMED as error:
         raise SettingsError(f"{path} does not say how well its model judges: train it again.") from error
-    return TextReport(text, values, fragment)
+    return TextReport(
+        text, values, partial(render_fragment, lambda console: show_model(console, model, Path(path).name))
+    )
 
 
 @check_arguments(labels=PATH)

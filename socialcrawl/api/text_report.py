@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from socialcrawl.api.argument_checks import FUNCTION, PATH, SWITCH, check_arguments
-from socialcrawl.render.html_report import AccountLink, write_page
+from socialcrawl.render.html_elements import AccountLink
+from socialcrawl.render.html_report import write_page
 
 
 class TextReport:
@@ -30,7 +31,9 @@ class TextReport:
         '<pre>'
     """
 
-    def __init__(self, text: str, values: Mapping[str, Any], fragment: str | None = None) -> None:
+    def __init__(
+        self, text: str, values: Mapping[str, Any], fragment: Callable[[AccountLink], str] | None = None
+    ) -> None:
         self.text = text
         self._values = dict(values)
         self._fragment = fragment
@@ -44,9 +47,14 @@ class TextReport:
         """Return the text for a notebook."""
         return self.to_fragment()
 
-    def to_fragment(self) -> str:
-        """Return the text as HTML, with its tables where it has some; names and texts of others are escaped."""
-        return f"<pre>{escape(self.text)}</pre>" if self._fragment is None else self._fragment
+    @check_arguments(link=FUNCTION)
+    def to_fragment(self, link: AccountLink = None) -> str:
+        """Return the text as HTML, with its tables where it has some; names and texts of others are escaped.
+
+        Args:
+            link: returns the address of a page on an account, by its name and id; None: names are no links.
+        """
+        return f"<pre>{escape(self.text)}</pre>" if self._fragment is None else self._fragment(link)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain values of JSON."""

@@ -18,12 +18,31 @@ from socialcrawl.crawls.track.report import VisitHistory
 from socialcrawl.engine.draws import CHANCE, STEERED
 from socialcrawl.engine.model import Act
 from socialcrawl.platforms.facts import find_platform_facts, list_id_starts
-from socialcrawl.render.console import Text
+from socialcrawl.render.console import AccountText, Text
 from socialcrawl.render.track_report import show_visits
 from socialcrawl.storage.queries.traces import AccountVisit, IncomingLink
 from socialcrawl.text.wording import pluralize
 
 FOUND = {"probe": ("active", "not active"), "walk": ("on topic", "off topic"), "page": ("read", "read")}
+
+FEATURE_WORDS = {
+    "depth": "links from the seeds to it, at fewest",
+    "links": "links to it",
+    "n_sum": "relevance of those who link to it, sum",
+    "n_max": "relevance of those who link to it, largest",
+    "n_avg": "relevance of those who link to it, mean",
+    "e_sum": "weights of links to it, sum",
+    "e_max": "weights of links to it, largest",
+    "e_avg": "weights of links to it, mean",
+    "ne_sum": "relevance times weight of links to it, sum",
+    "ne_max": "relevance times weight of links to it, largest",
+    "ne_avg": "relevance times weight of links to it, mean",
+    "flow": "relevance of those who link to it, split among their links",
+    "known": "relevance of others that they link to, sum",
+    "record": "relevance of others that they link to, mean",
+    "evidence": "relevance of its own posts that are stored",
+}
+"""What the parts of a score are, in words; "log x" is the logarithm of 1 + x."""
 
 
 def show_trace(console: Console, trace: AccountTrace) -> None:
@@ -299,15 +318,24 @@ def _format_parts(explanation: Explanation) -> Table:
     assert made is not None
     table = Table(title="how the score is made", title_justify="left", box=None, pad_edge=False)
     table.add_column("feature")
+    table.add_column("what it is")
     for name in ("value", "weight", "adds"):
         table.add_column(name, justify="right")
     for part in made.parts:
-        table.add_row(part.name, *map(format_number, (part.value, part.weight, part.share)))
+        table.add_row(
+            part.name, _describe_feature(part.name), *map(format_number, (part.value, part.weight, part.share))
+        )
     if not made.parts:
-        table.add_row(f"{made.turn} is not a sum of features", "", "", "")
+        table.add_row(f"{made.turn} is not a sum of features", "", "", "", "")
     elif made.intercept:
-        table.add_row("intercept", "", "", format_number(made.intercept))
+        table.add_row("intercept", "", "", "", format_number(made.intercept))
     return table
+
+
+def _describe_feature(name: str) -> str:
+    """Return in words what a feature of a node is; "" for the score of an estimator that has one feature of its own."""
+    plain = name.removeprefix("log ")
+    return f"{FEATURE_WORDS[plain]}{', logarithm' if plain != name else ''}" if plain in FEATURE_WORDS else ""
 
 
 def _format_links(explanation: Explanation, top: int) -> Table:
@@ -320,12 +348,13 @@ def _format_links(explanation: Explanation, top: int) -> Table:
         table.add_column(name, justify="right")
     for link in best:
         numbers = (link.value, link.alpha, link.value * link.alpha)
-        table.add_row(Text(_format_source(explanation, link)), *map(format_number, numbers), f"{link.n:,}")
+        table.add_row(_format_source(explanation, link), *map(format_number, numbers), f"{link.n:,}")
     return table
 
 
-def _format_source(explanation: Explanation, link: IncomingLink) -> str:
-    return _name_node(explanation, link.source)
+def _format_source(explanation: Explanation, link: IncomingLink) -> Text:
+    name = _name_node(explanation, link.source)
+    return AccountText(name) if link.source in (explanation.names or {}) else Text(name)
 
 
 def _name_node(explanation: Explanation, node: Any) -> str:

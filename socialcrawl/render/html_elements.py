@@ -9,12 +9,13 @@ from xml.etree import ElementTree as ET
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from socialcrawl.render.console import Console
+from socialcrawl.render.console import AccountText, Console
 from socialcrawl.text.terminal import escape_controls
 
 LONGEST = 1_000  # characters of a text that are shown
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"  # nothing is loaded, whatever a page contains
 Child = ET.Element | str
+AccountLink = Callable[[str, str | None], str] | None
 
 
 def make_element(tag: str, *children: Child | None, **attributes: str) -> ET.Element:
@@ -111,23 +112,32 @@ def convert_renderable(
 class ElementConsole(Console):
     """A console that keeps what is printed on it as elements.
 
+    Args:
+        link: returns the address of a page on an account, by its name and id; None: names are no links.
+
     Attributes:
         elements: what was printed so far.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, link: AccountLink = None) -> None:
         super().__init__(file=StringIO(), width=100, markup=False, emoji=False, highlight=False, color_system=None)
         self.elements: list[ET.Element] = []
+        self._link = link
 
     def print(self, *objects: Any, **more: Any) -> None:
         """Keep texts, tables and groups of these."""
         del more
-        self.elements += [made for one in objects for made in convert_renderable(one)]
+        self.elements += [made for one in objects for made in convert_renderable(one, convert=self._convert_cell)]
+
+    def _convert_cell(self, cell: RenderableType) -> ET.Element:
+        if self._link is None or not isinstance(cell, AccountText):
+            return convert_cell(cell)
+        return make_element("a", convert_cell(cell), href=self._link(cell.account.removeprefix("@"), cell.account_id))
 
 
-def render_fragment(show: Callable[[Console], object]) -> str:
-    """Return what `show` prints on a console, as HTML: paragraphs and tables."""
-    console = ElementConsole()
+def render_fragment(show: Callable[[Console], object], link: AccountLink = None) -> str:
+    """Return what `show` prints on a console, as HTML: paragraphs and tables; see `ElementConsole`."""
+    console = ElementConsole(link)
     show(console)
     return "".join(ET.tostring(made, encoding="unicode", method="html") for made in console.elements)
 

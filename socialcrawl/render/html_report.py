@@ -32,6 +32,7 @@ from socialcrawl.render.campaign_report import (
 from socialcrawl.render.console import AccountText
 from socialcrawl.render.headline import list_headlines
 from socialcrawl.render.html_elements import (
+    AccountLink,
     Child,
     convert_cell,
     convert_renderable,
@@ -61,9 +62,6 @@ TEXTS = 30  # posts whose texts are shown
 ROWS = 25  # rows of the table of a curve
 NO_ID = "(no id known)"
 STYLE = Path(__file__).with_name("html_report.css")
-
-
-AccountLink = Callable[[str, str | None], str] | None
 
 
 class PageSource(NamedTuple):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -38,7 +39,7 @@ def read_report(data: Dataset, status: CampaignStatus, wanted: object) -> ReadRe
     del wanted
     report = data.report(campaign=status.name, top=15)
     return ReadReport(
-        dict(report.to_sections(lambda name, known_id: make_account_path(status.key, name or known_id or ""))),
+        dict(report.to_sections(partial(make_account_path, status.key))),
         report.to_charts(),
         report.to_dict(),
         [*data.best_posts(POSTS, campaign=status.name)],
@@ -48,6 +49,12 @@ def read_report(data: Dataset, status: CampaignStatus, wanted: object) -> ReadRe
     )
 
 
-def make_account_path(key: str, account: str) -> str:
-    """Return the address of the page that explains an account; a name of the web may have any character."""
-    return f"/campaigns/{quote(key, safe='')}/account?name={quote(account, safe='')}"
+def make_account_path(key: str, account: str, known_id: str | None = None) -> str:
+    """Return the address of the page that explains an account; a name of the web may have any character.
+
+    Args:
+        key: of the campaign.
+        account: its name; "": it is called by its id.
+        known_id: the platform's own id.
+    """
+    return f"/campaigns/{quote(key, safe='')}/account?name={quote(account or known_id or '', safe='')}"

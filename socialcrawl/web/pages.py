@@ -5,6 +5,7 @@ They work without a script; scripts add charts, and replace what has changed. On
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -14,7 +15,7 @@ from fastapi.exceptions import HTTPException
 from fastapi.responses import FileResponse, RedirectResponse, Response, StreamingResponse
 
 from socialcrawl import CampaignStatus, Project, SettingsError, SocialcrawlError, TextReport
-from socialcrawl.web.campaign_reports import ReadReport
+from socialcrawl.web.campaign_reports import ReadReport, make_account_path
 from socialcrawl.web.control_pages import fill_forms, go_back
 from socialcrawl.web.data_work import DataWork, get_work
 from socialcrawl.web.http_api import LONGEST, OWN, Campaigns, Live, Readings, Status, change_campaign
@@ -108,9 +109,10 @@ async def show_account(
     if why or values.get("state") == "unknown":
         alike = values.get("alike", ())
         return render(request, "account_unknown.html", 404, status=status, name=name, why=why, alike=alike, forms=forms)
+
     return render(
-        request, "account.html", status=status, name=name, text=found and found.to_fragment(),
-        page=values.get("page"), forms=forms,
+        request, "account.html", status=status, name=name, page=values.get("page"), forms=forms,
+        text=found and found.to_fragment(partial(make_account_path, status.key)),
     )  # fmt: skip
 
 

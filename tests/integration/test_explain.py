@@ -17,6 +17,7 @@ from socialcrawl.campaign.sections.topic import TopicSection
 from socialcrawl.campaign.settings import check_settings
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
+from socialcrawl.crawls.collect.estimators.adaptive import FEATURES as ADAPTIVE_FEATURES
 from socialcrawl.crawls.collect.estimators.added import LOWEST
 from socialcrawl.crawls.collect.explain import (
     Decision,
@@ -32,11 +33,17 @@ from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.loop import Parts, run
 from socialcrawl.engine.model import Credential, Node, Outcome, Pick, SameAs, format_time
 from socialcrawl.errors import StoreError
+from socialcrawl.graph.graph import AVERAGES, COLUMNS
 from socialcrawl.platforms.x.source import XSource
 from socialcrawl.platforms.x.vocabulary import find_vocabulary
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
-from socialcrawl.render.explanation import _format_mentioners, format_number, summarize_explanation
+from socialcrawl.render.explanation import (
+    FEATURE_WORDS,
+    _format_mentioners,
+    format_number,
+    summarize_explanation,
+)
 from socialcrawl.storage.campaigns import TopicChange, ensure_campaign, read_query_history
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.queries.traces import AccountVisit, CampaignTraces, IncomingLink
@@ -181,6 +188,11 @@ def test_the_mentioners_of_an_account_are_told_with_what_their_other_mentions_we
             others = [worth[row["node"]] for row in found if row["source"] in relevant and row["node"] != pick["node"]
                       and row["node"] in worth and when[row["node"]] < pick["n"]]  # fmt: skip
             assert told == MentionerRecord(len(relevant), len(sources), len(others), sum(value > 0 for value in others))
+
+
+def test_each_part_of_a_score_is_told_in_words():
+    names = {name.removeprefix("log ") for name in ADAPTIVE_FEATURES} | {*COLUMNS, *AVERAGES}
+    assert names == FEATURE_WORDS.keys()
 
 
 @pytest.mark.parametrize(

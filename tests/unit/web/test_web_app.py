@@ -155,6 +155,18 @@ def test_an_account_is_explained_and_its_name_leads_to_the_platform(client, key)
     assert f'href="/campaigns/{key}/search?query=nobody-knows-me"' in unknown.text
 
 
+def test_those_who_link_to_an_account_lead_to_what_is_known_of_them(client, key, folder):
+    with sc.open(folder / "example.db") as data:
+        told = ((row["account"], data.explain(row["account"]).to_dict()) for row in data.accounts())
+        account, found = next((name, values) for name, values in told if len(values["links"]) > 1)
+    page = client.get(f"/campaigns/{key}/account", params={"name": account}).text
+    sources = {found["names"][str(link["source"])] for link in found["links"]}
+    for name in sources:
+        path = f"/campaigns/{key}/account?name={name}"
+        assert f'<a href="{path}"><bdi>@{name}</bdi></a>' in page
+        assert client.get(path).status_code == 200
+
+
 def test_pages_of_the_api_hold_all_rows_once_and_in_order(client, key, folder):
     with sc.open(folder / "example.db") as data:
         accounts = [row["account_id"] for row in data.accounts()]
