@@ -14,6 +14,7 @@ from socialcrawl.engine.clock import SteadyClock
 from socialcrawl.engine.loop import run
 from socialcrawl.fleet.fleet_executor import FleetExecutor
 from socialcrawl.fleet.shared_fleets import SharedFleets
+from socialcrawl.ratelimit.batch_size import TOGETHER
 from socialcrawl.render.live_screen import CampaignView
 
 HOSTS, LATENCY = sized(500, 20), 0.1
@@ -35,7 +36,6 @@ class Measured(NamedTuple):
     workers: int
     together: int
     k: int
-
     requests: int
     seconds: float
     deciding: float
@@ -48,7 +48,10 @@ class Measured(NamedTuple):
             return "the thread that decides and stores"
         if self.process >= BUSY * self.seconds:
             return "the interpreter of the deciding process (deciding, storing, messages)"
-        return "waiting: a batch lasts as long as the host with most of its pages; answers, processors"
+        threads = TOGETHER * max(1, self.workers)
+        if self.requests / self.seconds >= BUSY * threads / LATENCY:
+            return f"answers: {threads} requests are on their way at a time"
+        return "waiting: for the host with most pages of a batch, for answers, for processors"
 
 
 def measure() -> list[Figure]:

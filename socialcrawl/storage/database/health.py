@@ -82,7 +82,7 @@ def read_schema_state(connection: Connection) -> str:
     with connection.begin():
         tables, revision = set(inspect(connection).get_table_names()), None
         if VERSION in tables:
-            revision = connection.execute(text(f"select version_num from {VERSION}")).scalar()  # noqa: S608
+            revision = connection.execute(text(f"select version_num from {VERSION}")).scalar()  # noqa: S608 (ours)
     known = _list_revisions()
     if revision is None:
         return FOREIGN if tables - {VERSION} else EMPTY

@@ -1,7 +1,7 @@
-"""The links of a campaign as arrays; of a long history on SQLite a second process reads them, one piece ahead.
+"""The links of a campaign as arrays; of a long history a second process reads them, one piece ahead.
 
-Ten million links are half of what is read when a long campaign goes on. A row costs Python more than SQLite, so a
-second processor halves the time. A server is another process already.
+Ten million links are half of what is read when a long campaign goes on. A row costs Python more than the database, so a
+second processor halves the time; and nobody waits for a server.
 """
 
 import os
@@ -10,18 +10,19 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import reduce
-from io import BufferedReader
+from io import BufferedReader, BufferedWriter
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self
+from typing import cast as view_as
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import BigInteger, Connection, Select, case, func, literal, literal_column, select
+from sqlalchemy import BigInteger, Connection, Select, Text, case, cast, func, literal, literal_column, select
 from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.graph.relevance import compute_worth
-from socialcrawl.storage.database.address import find_address
+from socialcrawl.storage.database.address import find_address, parse_address
 from socialcrawl.storage.schema.tables import link, outcome, pick
 
 PIECE = 32_768  # picks whose links are read together
@@ -39,7 +40,7 @@ WEIGHT = case(
     value=link.c.alpha,
     else_=literal_column(str(OTHER)),
 )
-SERVE = "import sys; from socialcrawl.storage.queries.linked import serve; serve(sys.argv[1], *map(int, sys.argv[2:]))"
+SERVE = "import sys; from socialcrawl.storage.queries.linked import serve; serve(*map(int, sys.argv[1:]))"
 
 
 class StoredLinks(NamedTuple):
@@ -53,14 +54,14 @@ class StoredLinks(NamedTuple):
 def read_numbers(connection: Connection, query: Select[Any]) -> NDArray[np.int64]:
     """Return the cells of a query for whole numbers, row after row, int64; called in a transaction.
 
-    SQLite hands them over as one text, which takes half as long as a row each.
+    They come as one text, which takes half as long as a row each.
     """
-    if connection.dialect.name == "sqlite":
-        cells: list[Any] = list(query.subquery().c)
-        row = reduce(lambda line, cell: line.concat(",").concat(cell), cells)
-        with suppress(DBAPIError):  # the text would be longer than SQLite allows
-            found = connection.execute(select(func.group_concat(row))).scalar() or ""
-            return np.fromstring(found, np.int64, sep=",") if found else np.empty(0, np.int64)
+    cells: list[Any] = [cast(cell, Text) for cell in query.subquery().c]
+    row = reduce(lambda line, cell: line.concat(",").concat(cell), cells)
+    join = func.group_concat if connection.dialect.name == "sqlite" else func.string_agg
+    with suppress(DBAPIError), connection.begin_nested():  # the text would be longer than the database allows
+        found = connection.execute(select(join(row, ","))).scalar() or ""
+        return np.fromstring(found, np.int64, sep=",") if found else np.empty(0, np.int64)
     with open_cursor(connection, query) as cursor:
         return np.fromiter(chain.from_iterable(cursor), np.int64)
 
@@ -124,18 +125,21 @@ class LinkReader:
         where = find_address(self.connection)
         last = select(func.max(outcome.c.n)).where(outcome.c.campaign == self.campaign)
         long = (self.connection.execute(last).scalar() or 0) >= LONG
-        if isinstance(where, Path) and long and (os.cpu_count() or 1) > 1:
-            command = [sys.executable, "-c", SERVE, str(where), str(self.campaign), str(PIECE)]
+        if long and (os.cpu_count() or 1) > 1:
+            command = [sys.executable, "-c", SERVE, str(self.campaign), str(PIECE)]
             with suppress(OSError):  # then this process reads all of it
-                self._process = subprocess.Popen(  # noqa: S603  (our own code, on the database that is open here)
-                    command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+                self._process = process = subprocess.Popen(  # noqa: S603  (our own code, on the database of this one)
+                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
                 )
+                with view_as("BufferedWriter", process.stdin) as stdin:  # no other process sees it, as it would a word
+                    stdin.write(os.fsencode(f"sqlite:///{where}" if isinstance(where, Path) else where.url))
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._process is not None:
             self._process.kill()
-            self._process.communicate()
+            view_as("BufferedReader", self._process.stdout).close()
+            self._process.wait()
             self._process = None
 
     def read_range(self, first: int, last: int) -> StoredLinks:
@@ -152,7 +156,7 @@ class LinkReader:
 
     def _read(self, process: subprocess.Popen[bytes]) -> None:
         """Take the next piece; a process that failed is done without."""
-        stream = cast("BufferedReader", process.stdout)
+        stream = view_as("BufferedReader", process.stdout)
         size = np.zeros(1, np.int64)
         if _fill_column(stream, size):
             count = int(size[0])
@@ -164,12 +168,14 @@ class LinkReader:
         self.__exit__()
 
 
-def serve(path: str, campaign: int, piece: int) -> None:
-    """Write the links of a campaign to stdout, piece by piece, until the reader ends this process."""
+def serve(campaign: int, piece: int) -> None:
+    """Write the links of a campaign of the database that stdin names to stdout, until the reader ends this process."""
     from socialcrawl.storage.database.health import open_existing  # noqa: PLC0415  (for the other process only)
 
-    first = 0
-    with open_existing(Path(path)) as connection, connection.begin(), suppress(BrokenPipeError):
+    where, first = parse_address(os.fsdecode(sys.stdin.buffer.read())), 0
+    with open_existing(where) as connection, connection.begin(), suppress(BrokenPipeError):
+        if not isinstance(where, Path):  # a planner without statistics would read the whole table for each piece
+            connection.exec_driver_sql("set local enable_seqscan = off")
         while True:
             found = read_stored_links(connection, campaign, first, first + piece - 1)
             for column in (np.array([len(found.n)], np.int64), *found):

@@ -517,11 +517,12 @@ def links_of(columns):
     return [(part.offsets.tolist(), part.targets.tobytes(), part.alpha.tobytes()) for part in columns]
 
 
+@pytest.mark.parametrize("where", ["sqlite", "postgres"])
 @settings(deadline=None, max_examples=8)
 @given(events(), st.sampled_from([3, 50]), st.booleans())
-def test_links_that_a_second_process_reads_are_the_same(made, piece, fails):
+def test_links_that_a_second_process_reads_are_the_same(where, made, piece, fails):
     history = history_of(made)
-    with a_store("sqlite") as store, pytest.MonkeyPatch.context() as patched:
+    with a_store(where) as store, pytest.MonkeyPatch.context() as patched:
         for batch, outcomes in history:
             store.open(batch)
             store.finish(batch, outcomes)
