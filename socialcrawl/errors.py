@@ -137,6 +137,10 @@ class OutdatedError(StoreError):
     """An older version wrote the database, and it is not to be changed: another command upgrades it."""
 
 
+class EmptyDatabaseError(StoreError):
+    """A database is there, and no campaign has begun in it."""
+
+
 class SourceError(SocialcrawlError):
     """The platform refuses to answer in a way that asking again cannot fix.
 

@@ -77,6 +77,9 @@ class CampaignRunner:
         self._inode: tuple[int, int] | None = None  # of its database file, when it was opened
         self._fresh: Settings | None = None
         self._given_to: str | None = None  # who is to run it now, in words, while this daemon gives it away
+        self._ended: tuple[str, str] | None = (
+            None  # the state and why, as an earlier daemon left it, until it is opened
+        )
         self._unable_until = 0.0
         self._faults = self._failures = 0
         self._began: float | None = None  # when the turn of its schedule began that its runs belong to
@@ -142,6 +145,7 @@ class CampaignRunner:
                 self.monitor.down = self.process.time.now() if held.since is None else held.since, why
             elif is_settled(state, why):
                 first = NextRun(state, why, first.due)
+                self._ended = (state, why) if state in (DONE, STOPPED) else None
             self._become(first.state, first.why, held.since if first.state == state else None)
 
     def _find_outage(self, campaign: OpenCampaign | None) -> tuple[float, str] | None:
@@ -286,7 +290,7 @@ class CampaignRunner:
         if self._fresh is not None:
             self._put_down()
             self.settings, self._fresh, self._faults, self._failures = self._fresh, None, 0, 0
-            self._unable_until = 0.0
+            self._unable_until, self._ended = 0.0, None
             self.schedule = self.settings.schedule.schedule
             self.upkeep = self.upkeep.take_over(self.settings)
             after = self._plan_first()
@@ -383,7 +387,7 @@ class CampaignRunner:
             if isinstance(where, Path) and self._inode is not None and read_inode(where) is None:
                 raise StoreError(f"The database {where} is gone: put it back; no other is begun in its place.")
             self._campaign = build(self.settings, self.monitor, self.process, clock=self.clock, change=True)
-            self._folded, self._counted, self._inode = False, False, read_inode(where)
+            self._folded, self._counted, self._inode, self._ended = False, False, read_inode(where), None
         return self._campaign
 
     def _plan_after(self, reason: Wait | Stop) -> NextRun:
@@ -410,6 +414,8 @@ class CampaignRunner:
             return NextRun(ELSEWHERE, str(error), now + HELD, close=True)
         if isinstance(error, SettingsError | PluginError):
             self._unable_until = now + UNABLE
+            if self._ended is not None:
+                return NextRun(*self._ended, now + UNABLE, close=True)  # nothing is left to do, whatever is missing
         pause = PAUSES[min(self._faults, len(PAUSES) - 1)]
         self._faults += 1
         why = remove_rerun_advice(str(error)) if error else "an error of socialcrawl itself, see the log"

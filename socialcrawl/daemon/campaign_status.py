@@ -14,7 +14,7 @@ from socialcrawl.campaign.settings import Settings
 from socialcrawl.daemon.campaign_state import BROKEN, DONE, PAUSED, RUNNING, STOPPED, describe_pause
 from socialcrawl.daemon.duplicate_campaigns import choose_file, describe_left_out
 from socialcrawl.engine.model import parse_time
-from socialcrawl.errors import OutdatedError, SocialcrawlError, StoreError
+from socialcrawl.errors import EmptyDatabaseError, OutdatedError, SocialcrawlError
 from socialcrawl.storage import daemons
 from socialcrawl.storage.daemons import CampaignLease, LiveDaemon, is_gone
 from socialcrawl.storage.database.address import DatabaseAddress
@@ -61,12 +61,13 @@ def open_as_it_is(where: DatabaseAddress) -> Iterator[Opened]:
 
     Raises:
         OutdatedError: an older version wrote it; it stays as it is.
-        StoreError: it cannot be read, is another program's, or a newer socialcrawl's, or has no tables.
+        EmptyDatabaseError: it has no tables.
+        StoreError: it cannot be read, is another program's, or a newer socialcrawl's.
     """
     with open_existing(where) as connection:
         state = check_ours(read_schema_state(connection), where)
         if state == EMPTY:
-            raise StoreError(f"There is no campaign in {where} yet.")
+            raise EmptyDatabaseError(f"There is no campaign in {where} yet.")
         if state == OLDER:
             raise OutdatedError(
                 f"An older version of socialcrawl wrote {where}. It is not changed here: `socialcrawl report {where}` "
@@ -102,9 +103,7 @@ def read_status(where: DatabaseAddress, names: Mapping[str, Files], reading: Sta
     """
     try:
         if is_missing(where):
-            return DatabaseStatus(
-                [row for name, files in names.items() for row in _make_rows(where, _make_unbegun(name), files)], []
-            )
+            return _make_unbegun_status(where, names)
         with reading.open(where) as connection:
             ahead = daemons.read_clock(connection, reading.now) - reading.now
             found = {one.campaign: _shift_beat(one, ahead) for one in daemons.read_leases(connection)}
@@ -121,11 +120,18 @@ def read_status(where: DatabaseAddress, names: Mapping[str, Files], reading: Sta
             living = daemons.find_live_daemons(connection, reading.now + ahead)
             return DatabaseStatus(rows, [replace(one, beat=one.beat - ahead) for one in living], figures)
     except SocialcrawlError as error:
+        if isinstance(error, EmptyDatabaseError) and names:
+            return _make_unbegun_status(where, names)
         state = OUTDATED if isinstance(error, OutdatedError) else BROKEN
         faulty = [CampaignLease(name, None, state=state, why=str(error)) for name in names or [UNKNOWN]]
         return DatabaseStatus(
             [KnownCampaign(where, one, next(iter(names.get(one.campaign, [])), None)) for one in faulty], []
         )
+
+
+def _make_unbegun_status(where: DatabaseAddress, names: Mapping[str, Files]) -> DatabaseStatus:
+    rows = [row for name, files in names.items() for row in _make_rows(where, _make_unbegun(name), files)]
+    return DatabaseStatus(rows, [])
 
 
 def _shift_beat(one: CampaignLease, ahead: float) -> CampaignLease:
@@ -165,7 +171,9 @@ def _is_out_of_date(held: CampaignLease, figures: ProgressFigures, settings: Map
     if held.state not in (DONE, STOPPED) or held.released is None or held.paused is not None:
         return False
     later = figures.last is not None and parse_time(figures.last) > held.released
-    changed = compare_settings(figures.settings, settings)
+    changed = set(compare_settings(figures.settings, settings))
+    if not (settings.get("topic") or {}).get("model_checksum"):  # a file need not have it; the stored settings do
+        changed.discard("topic.model_checksum")
     bounds = {*BOUNDS, settings.get("kind")}
     return later or any(key in bounds or key.partition(".")[0] in bounds for key in changed)
 

@@ -52,6 +52,7 @@ from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.storage.daemons import CampaignLease
 from socialcrawl.storage.database.address import DatabaseAddress
+from socialcrawl.storage.versions import compare_settings
 from socialcrawl.system.locks import is_alive
 
 LOOK = 2.0  # seconds between two looks
@@ -61,6 +62,7 @@ HASTE = 0.6  # seconds for the last words in all databases; also what runs that 
 SET = 5.0  # seconds by which somebody has to set the clock for it to be noticed
 STALL = 1800.0  # seconds without a movement that was due, after which a campaign counts as stalled
 LOOKING = "look"
+OF_EPOCHS = ("topic", "seeds", "accounts")  # sections of a campaign file whose changes begin an epoch
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +309,17 @@ class Daemon:
         for runner in changed.given:
             self.scheduler.cancel(str(runner.file))
         for runner in changed.taken:
+            self._note_taken(runner, held.get(runner.name))
             self._plan(runner.file)
+
+    def _note_taken(self, runner: CampaignRunner, before: CampaignLease | None) -> None:
+        """Log that a campaign is taken over, and whether its file here is another one."""
+        log = self._log.bind(campaign=runner.name, daemon=None if before is None else before.daemon)
+        log.info("taken over")
+        stored = self.books.read_settings(runner.settings.database, runner.name, self.process.time.now())
+        changed = compare_settings(stored, runner.settings.model_dump(mode="json")) if stored else []
+        if keys := [key for key in changed if key.partition(".")[0] in OF_EPOCHS and key != "topic.model_checksum"]:
+            log.warning("its campaign file is another one here: the campaign goes on with this one", keys=keys)
 
     def _obey(self, runner: CampaignRunner, one: CampaignLease | None) -> None:
         """Pause a campaign, or let it go on, as its database says."""

@@ -318,17 +318,18 @@ def _format_parts(explanation: Explanation) -> Table:
     assert made is not None
     table = Table(title="how the score is made", title_justify="left", box=None, pad_edge=False)
     table.add_column("feature")
-    table.add_column("what it is")
-    for name in ("value", "weight", "adds"):
+    for name in ("adds", "value", "weight"):
         table.add_column(name, justify="right")
+    table.add_column("what it is")
     for part in made.parts:
-        table.add_row(
-            part.name, _describe_feature(part.name), *map(format_number, (part.value, part.weight, part.share))
-        )
+        numbers = map(format_number, (part.share, part.value, part.weight))
+        table.add_row(part.name, *numbers, _describe_feature(part.name))
     if not made.parts:
         table.add_row(f"{made.turn} is not a sum of features", "", "", "", "")
-    elif made.intercept:
-        table.add_row("intercept", "", "", "", format_number(made.intercept))
+        return table
+    if made.intercept:
+        table.add_row("intercept", format_number(made.intercept), "", "", "")
+    table.add_row("score", format_number(made.score), "", "", "the sum")
     return table
 
 

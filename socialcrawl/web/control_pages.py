@@ -1,5 +1,6 @@
 """The buttons and forms that start, stop and change a campaign. Only forms change something."""
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -42,7 +43,8 @@ def show_forms(
         note = "The file said so already: nothing has changed."
     elif saved in SAVED:
         note = f"Saved. {describe_effect(status, epoch=SAVED[saved])}"
-    button = find_next_button(status) if saved in SAVED and saved != "none" else None
+    goes_on = saved in SAVED and saved != "none" and not is_spent(status)
+    button = find_next_button(status) if goes_on else None
     return _show_forms(request, project, status, note=note, button=button)
 
 
@@ -125,6 +127,11 @@ def fill_forms(
 
 def _add(request: Request, status: CampaignStatus, project: Project, form: Mapping[str, str], what: str) -> Response:
     names = [name for one in form.get("accounts", "").split() if (name := one.strip(","))]
+    if (only := form.get("account")) is not None:  # from the page of an account, whose name is not split
+        names = [only]
+        if re.search(r"\s", only):
+            said = f"{only!r} is no name of an account: it has a blank."
+            return _show_forms(request, project, status, wrong={what: said})
     try:
         changed = add_accounts(project.load_file(status.key, digest=form.get("digest")), what, names)
     except ConflictError:

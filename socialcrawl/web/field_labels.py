@@ -97,7 +97,7 @@ HELP = {
     "2026-03-01T12:00:00Z",
     "capture.until": "Posts written before that are read. None: until the campaign begins",
     "seeds.search": "Search for the keywords, and begin with the authors of what is found",
-    "seeds.usernames": "They are read first. Write names without @, or addresses of pages",
+    "seeds.usernames": "They are read first: names of accounts; in a campaign on the web, addresses of pages",
     "crawl.steps": "The campaign is done after so many accounts. Those that it begins with do not count. A capture is "
     "done after so many slices of time, and a refresh after so many accounts that it has checked",
     "budget.max_money": "The campaign stops before it costs more US dollars, by the platform's prices. They count on a "

@@ -1,5 +1,6 @@
 """The templates of the pages: how they escape, and how they write numbers, instants and links."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +20,7 @@ from socialcrawl.web.sparkline import draw_sparkline
 from socialcrawl.web.window_strip import draw_window_strip
 
 FOLDER = Path(__file__).parent
+SPENT = re.compile(r"\bthe budget max_(posts|nodes|time) = .* is reached|\bthe time of its budget is over")
 CALM = {
     "running": "good", "done": "good", "waiting": "calm", "resting": "calm", "idle": "calm", "elsewhere": "calm",
     "paused": "halt", "stopped": "halt", "stalled": "bad", "broken": "bad", "down": "bad", "lost": "bad",
@@ -129,7 +131,7 @@ def is_spent(status: CampaignStatus) -> bool:
         return False
     done = status.state == "done" if status.planned_steps is None else status.steps >= status.planned_steps
     money = status.max_dollars is not None and f"max_money = ${status.max_dollars:,.2f} is reached" in status.why
-    return done or money or status.remaining_requests == 0
+    return done or money or status.remaining_requests == 0 or SPENT.search(status.why) is not None
 
 
 def is_unreadable(status: CampaignStatus) -> bool:

@@ -87,7 +87,7 @@ def export_partitions(
     write_line(f"{pluralize(done['posts_added'], 'post')} added, {done['posts_removed']:,} removed")
     if done["files_rewritten"]:
         write_line(f"{pluralize(done['files_rewritten'], 'file')} changed, because the database changed")
-    write_error("these files name people: read the notes on terms in docs/how-to/exports.md before you hand them on")
+    write_error("these files name people: read docs/explanation/terms-and-ethics.md before you hand them on")
 
 
 def _check_dataset(wanted: ExportOptions) -> None:

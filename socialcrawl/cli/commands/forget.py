@@ -16,7 +16,7 @@ from socialcrawl.cli.running_campaigns import give_way
 from socialcrawl.crawls.reporting import renew_snapshots
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import format_time
-from socialcrawl.errors import SettingsError, SocialcrawlError
+from socialcrawl.errors import HeldError, SettingsError, SocialcrawlError
 from socialcrawl.platforms.facts import find_platform_facts, list_id_starts
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.render.progress import show_progress
@@ -246,6 +246,8 @@ def run_erasure(where: DatabaseAddress, erasure: PlannedErasure, manner: Erasure
         StoreError: a campaign runs, or the database cannot be used.
         SettingsError: nobody is there to agree.
     """
+    if manner.running and manner.pause:
+        raise SettingsError("With --while-running campaigns go on, so nothing is paused: leave out --pause.")
     if manner.dry or not manner.yes:
         with open_database(where, create=False) as connection, show_progress("counting what would be forgotten"):
             found = execution.erase(connection, erasure.work, dry=True)
@@ -269,7 +271,13 @@ def run_erasure(where: DatabaseAddress, erasure: PlannedErasure, manner: Erasure
             renew_snapshots(CampaignTraces(connection))
             return report
 
-    report = _name_by_kind(give_way(erasure.command, where, None, erase, pause=manner.pause), erasure.kind)
+    try:
+        done = give_way(erasure.command, where, None, erase, pause=manner.pause)
+    except HeldError as error:
+        if erasure.steps is None:
+            raise
+        raise HeldError(f"{error} Or add --while-running: it deletes beside what runs.") from error
+    report = _name_by_kind(done, erasure.kind)
     if not manner.as_json:
         _print_report(report, erasure, manner)
     return report

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, inspect, make_url
 from sqlalchemy.exc import DBAPIError
 
-from socialcrawl.errors import StoreError
+from socialcrawl.errors import EmptyDatabaseError, StoreError
 from socialcrawl.storage.database.address import DatabaseAddress, PostgresAddress, find_address
 from socialcrawl.storage.database.filetypes import require_database
 from socialcrawl.storage.database.trouble import convert_error
@@ -195,7 +195,7 @@ def _check_utf8(connection: Connection, where: PostgresAddress) -> None:
 def _check_tables(connection: Connection, where: PostgresAddress) -> None:
     with read_unlocked(connection):
         if not inspect(connection).get_table_names():
-            raise StoreError(f"There is nothing in {where}: run a campaign first, or name another with --db.")
+            raise EmptyDatabaseError(f"There is nothing in {where}: run a campaign first, or name another with --db.")
 
 
 def _make_file_engine(path: Path, *, durable: bool, busy: float) -> Engine:

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 from postgres import a_server_database, ask, stopped
+from structlog.testing import capture_logs
 from virtual_weeks import BEGIN, TOPICS, WINDOW, K, Virtual, Week, a_mock, campaign_text, in_windows
 from x_crawls import TOKEN, TOKEN_ENV, posts_file, rows
 
@@ -460,6 +461,28 @@ def test_a_campaign_that_another_process_runs_is_taken_over_when_that_lets_go(wo
     assert world.sql("select count(*) from request where sent_at > '2027-01-15T08:37'")[0][0] > 0
 
 
+def test_whoever_takes_over_a_campaign_with_another_topic_in_its_file_logs_it(world):
+    world.write("one")
+
+    def take_over():
+        daemon = world.week.daemon
+        (runner,) = daemon.runners.values()
+        with capture_logs() as same:
+            daemon._note_taken(runner, None)
+        topic = runner.settings.topic.model_copy(update={"keywords": [TOPICS[1]]})
+        runner.settings = runner.settings.model_copy(update={"topic": topic})
+        with capture_logs() as other:
+            daemon._note_taken(runner, None)
+        told.extend((same, other))
+
+    told = []
+    world.at(0.5, take_over)
+    world.live(1)
+    same, other = told
+    assert [one["event"] for one in same] == ["taken over"]
+    assert [one.get("keys") for one in other] == [None, ["topic.keywords"]]
+
+
 def test_what_daemons_write_down_outlives_them(world):
     world.write("one")
     world.live(1)
@@ -560,6 +583,19 @@ def test_a_campaign_that_is_done_paused_or_stopped_stays_so_over_a_restart(world
     world.live(1.001)
     assert (world.states("brief"), world.states("poor")) == ([], [])
     assert [row for row in world.sql(left) if row[0] != "long"] == [brief, poor]
+
+
+def test_what_has_ended_stays_so_where_a_daemon_lacks_its_token_and_what_has_not_is_broken(world, monkeypatch):
+    world.write("poor", "[budget]\nmax_requests = 20\n")
+    world.write("long", "", TOPICS[1])
+    world.live(1)
+    ended = world.sql("select state, why from lease join campaign c on c.id = lease.campaign where c.name = 'poor'")
+    monkeypatch.delenv(TOKEN_ENV)
+    world.live(1.2)
+    assert world.states("poor") == []
+    assert world.states("long") == [BROKEN]
+    after = "select state, why from lease join campaign c on c.id = lease.campaign where c.name = 'poor'"
+    assert world.sql(after) == ended
 
 
 def test_a_database_that_hangs_is_waited_for_in_a_thread_of_its_own():

@@ -198,6 +198,20 @@ def test_what_is_wrong_is_said_beside_its_field_and_the_file_stays(client, key, 
     assert read(folder) == FILE
 
 
+def test_the_name_of_an_accounts_page_is_one_name_or_none(client, key, folder):
+    csrf = log_in(client)
+    page = post(client, key, "exclude", csrf, account="Jane Doe")
+    assert (page.status_code, "&#39;Jane Doe&#39; is no name of an account" in page.text) == (422, True)
+    assert read(folder) == FILE
+    known = client.get(f"/campaigns/{key}/account", params={"name": "nobody"}).text
+    assert 'name="account" value="nobody"' in known
+    assert known.count("<button>Use as a seed</button>") == 1
+    by_id = client.get(f"/campaigns/{key}/account", params={"name": "2540314497325034883"}).text
+    assert ("Use as a seed" in by_id, "so it cannot be a seed" in by_id) == (False, True)
+    assert post(client, key, "exclude", csrf, account="eve").status_code == 303
+    assert 'exclude = ["eve"]' in read(folder)
+
+
 def test_a_file_that_somebody_else_has_changed_is_a_conflict_and_not_overwritten(client, key, folder):
     csrf, before = log_in(client), digest(client, key)
     (folder / "one.toml").write_text(FILE.replace("steps = 35", "steps = 40"), "utf-8")
@@ -274,7 +288,7 @@ def test_an_account_is_a_seed_or_excluded_from_its_own_page(client, key, folder)
     csrf = log_in(client)
     name = client.get(f"/api/v1/campaigns/{key}/accounts").json()["accounts"][0]["account"]
     page = client.get(f"/campaigns/{key}/account", params={"name": name}).text
-    assert f'name="accounts" value="{name}"' in page
+    assert f'name="account" value="{name}"' in page
     assert client.post(f"/campaigns/{key}/exclude", data={"csrf": csrf, "accounts": name}).status_code == 303
     assert sc.CampaignFile.load(folder / "one.toml").values["accounts"]["exclude"] == [name]
     pattern = client.get(f"/campaigns/{key}/account", params={"name": "a*"}).text

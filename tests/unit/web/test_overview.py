@@ -105,6 +105,7 @@ def test_what_is_left_and_reserved_is_shown_and_nothing_is_paid_to_a_test_server
      ({"state": "stopped", "remaining_requests": 0}, [], True),
      ({"state": "stopped", "remaining_requests": 1}, ["Start"], False),
      ({"state": "stopped", "max_dollars": 5.0, "why": "the budget max_money = $5.00 is reached (...)"}, [], True),
+     ({"state": "stopped", "why": "the budget max_posts = 300 is reached (...)"}, [], True),
      ({"state": "stopped", "max_dollars": 9.0, "why": "the budget max_money = $5.00 is reached (...)"}, ["Start"],
       False)],
 )  # fmt: skip
