@@ -16,7 +16,7 @@ from postgres import a_server_database
 from x_crawls import TOKEN, TOKEN_ENV, posts_file
 
 from benchmarks.server_link import link_server
-from socialcrawl.engine.model import MILLS_PER_DOLLAR
+from socialcrawl.engine.model import MILLS_PER_DOLLAR, format_time
 from socialcrawl.lab.generators.generate import choose_topics
 from socialcrawl.mock.server import serve_in_thread
 
@@ -131,6 +131,21 @@ class Machines:
             query = "select count(*) from request join campaign c on c.id = campaign where c.name = %s"
             return raw.execute(query, (name,)).fetchone()[0]
 
+    def describe_over(self):
+        """Of the windows that were passed: what the ledger says of the requests that can have been in them."""
+        told = []
+        for one in self.windows():
+            if one["over"]:
+                begin, end = (format_time(one["ends"] + seconds) for seconds in (-3 * self.d, 1.0))
+                query = (
+                    "select c.name, n, part, sent_at, arrived_at, kind, status, clock from request join campaign c "
+                    "on c.id = campaign where endpoint = %s and sent_at between %s and %s order by sent_at"
+                )
+                with psycopg.connect(self.place.url) as raw:
+                    rows = raw.execute(query, (TIMELINE, begin, end)).fetchall()
+                told += [f"window that ends at {format_time(one['ends'])}: {one}", *map(str, rows)]
+        return "\n".join(told)
+
     def read_spent(self, name):
         """The dollars that a campaign spent by its ledger, at most."""
         with psycopg.connect(self.place.url) as raw:
@@ -178,7 +193,7 @@ def machines(folder, names, k=20, d=2.0, *, options=(), cuttable=False, dollars=
             link = stack.enter_context(link_server(place)) if cuttable else None
             machine = it.add(name, options, link)
             if dollars is not None:
-                shop = stack.enter_context(serve_in_thread(posts_file(400, 1, 8.0), None, limit=k, window=d))
+                shop = stack.enter_context(serve_in_thread(posts_file(4000, 1, 8.0), None, limit=k, window=d))
                 it.add_budget(machine, dollars, shop)
             stack.callback(machine.end)
             machine.begin()
