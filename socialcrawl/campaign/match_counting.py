@@ -1,7 +1,7 @@
 """How often posts contain a topic that somebody tries out, counted within a time.
 
 Regular expressions can take longer for one text than anybody waits, and nothing interrupts them: they are counted in a
-process of their own, which the system ends when it has worked for as long. How busy the machine is changes nothing.
+process of their own. The system ends it when it has used so much time of the processor, however busy the machine is.
 """
 
 import os
@@ -22,7 +22,7 @@ from socialcrawl.platforms.registry import find_platform
 from socialcrawl.text.wording import pluralize
 
 COMMAND = (sys.executable, "-P", "-m", "socialcrawl.campaign.match_counting")
-PATIENCE = 6  # times the seconds that a child may work: when it is given up, so busy is the machine
+PATIENCE = 6  # a child that may use a second of the processor is ended after 6 seconds in any case
 ROOT = str(Path(__file__).parents[2])  # from where this process has the package
 
 
@@ -39,7 +39,7 @@ def count_matches(
         platform: that of the posts.
         words: the keywords, regular expressions and languages of the topic.
         posts: of each what `Topic.hits` takes.
-        seconds: the longest time that it may take; of regular expressions, of the processor.
+        seconds: the longest time that it may take; for regular expressions, time of the processor.
         clock: seconds since any moment.
 
     Raises:
@@ -88,15 +88,16 @@ def _ask_child(
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [ROOT, os.environ.get("PYTHONPATH")]))}
     try:
         done = subprocess.run(  # noqa: S603 - our own program
-            COMMAND, input=given, capture_output=True, timeout=PATIENCE * seconds, check=True, env=env
+            COMMAND, input=given, capture_output=True, timeout=PATIENCE * seconds, check=False, env=env
         )
-    except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
-        if isinstance(error, subprocess.CalledProcessError) and error.returncode != -signal.SIGPROF:
-            raise
+    except subprocess.TimeoutExpired:
+        done = None
+    if done is None or done.returncode == -signal.SIGPROF:
         raise SettingsError(
             f"{_explain_timeout(len(posts), seconds)} A regular expression that repeats what it repeats, such as "
             "(a+)+, can take forever."
-        ) from None
+        )
+    done.check_returncode()
     return orjson.loads(done.stdout)
 
 

@@ -77,9 +77,7 @@ class CampaignRunner:
         self._inode: tuple[int, int] | None = None  # of its database file, when it was opened
         self._fresh: Settings | None = None
         self._given_to: str | None = None  # who is to run it now, in words, while this daemon gives it away
-        self._ended: tuple[str, str] | None = (
-            None  # the state and why, as an earlier daemon left it, until it is opened
-        )
+        self._ended: tuple[str, str] | None = None  # how it had ended (state, why), until it is opened again
         self._unable_until = 0.0
         self._faults = self._failures = 0
         self._began: float | None = None  # when the turn of its schedule began that its runs belong to

@@ -23,7 +23,7 @@ from socialcrawl.storage.database.health import EMPTY, OLDER, check_ours, is_mis
 from socialcrawl.storage.database.lease import find_holder
 from socialcrawl.storage.queries.progress_figures import ProgressFigures, read_progress_figures
 from socialcrawl.storage.stored_checks import ComplianceSummary, summarize_checks
-from socialcrawl.storage.versions import compare_settings, read_latest_settings
+from socialcrawl.storage.versions import compare_file, read_latest_settings
 from socialcrawl.text.wording import format_span, parse_seconds, pluralize
 
 IDLE, LOST, OUTDATED = "idle", "lost", "outdated"  # states that no daemon writes
@@ -171,9 +171,7 @@ def _is_out_of_date(held: CampaignLease, figures: ProgressFigures, settings: Map
     if held.state not in (DONE, STOPPED) or held.released is None or held.paused is not None:
         return False
     later = figures.last is not None and parse_time(figures.last) > held.released
-    changed = set(compare_settings(figures.settings, settings))
-    if not (settings.get("topic") or {}).get("model_checksum"):  # a file need not have it; the stored settings do
-        changed.discard("topic.model_checksum")
+    changed = compare_file(figures.settings, settings)
     bounds = {*BOUNDS, settings.get("kind")}
     return later or any(key in bounds or key.partition(".")[0] in bounds for key in changed)
 

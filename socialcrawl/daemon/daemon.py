@@ -52,7 +52,7 @@ from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.storage.daemons import CampaignLease
 from socialcrawl.storage.database.address import DatabaseAddress
-from socialcrawl.storage.versions import compare_settings
+from socialcrawl.storage.versions import compare_file
 from socialcrawl.system.locks import is_alive
 
 LOOK = 2.0  # seconds between two looks
@@ -317,8 +317,8 @@ class Daemon:
         log = self._log.bind(campaign=runner.name, daemon=None if before is None else before.daemon)
         log.info("taken over")
         stored = self.books.read_settings(runner.settings.database, runner.name, self.process.time.now())
-        changed = compare_settings(stored, runner.settings.model_dump(mode="json")) if stored else []
-        if keys := [key for key in changed if key.partition(".")[0] in OF_EPOCHS and key != "topic.model_checksum"]:
+        changed = compare_file(stored, runner.settings.model_dump(mode="json")) if stored else []
+        if keys := [key for key in changed if key.partition(".")[0] in OF_EPOCHS]:
             log.warning("its campaign file is another one here: the campaign goes on with this one", keys=keys)
 
     def _obey(self, runner: CampaignRunner, one: CampaignLease | None) -> None:

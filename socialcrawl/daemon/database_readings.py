@@ -31,7 +31,14 @@ IDLE_AGAIN = 60.0  # likewise, where none runs
 REST = 10  # times the duration of readings that pass until the next ones: they take about 10 % of a core at most
 Named = Mapping[str, Mapping[Path, Settings]]
 Mark = tuple[object, ...]
-KEPT: Mark = ("kept",)  # no database's state
+
+
+class KnownFile(NamedTuple):
+    """A campaign file: its state, its settings or what is wrong with it, and the settings as values of JSON."""
+
+    mark: Mark | None
+    known: Settings | str
+    values: Mapping[str, Any]
 
 
 class DatabaseReading(NamedTuple):
@@ -73,7 +80,7 @@ class DatabaseReadings:
 
     def __init__(self, places: Sequence[str]) -> None:
         self._places = list(places)
-        self._files: dict[Path, tuple[object, Settings | str, Mapping[str, Any]]] = {}
+        self._files: dict[Path, KnownFile] = {}
         self._last: dict[DatabaseAddress, DatabaseReading] = {}
         self._databases: dict[Path, object] = {}  # files that are databases, and in which state they were found so
         self._clock = SteadyClock()
@@ -83,18 +90,18 @@ class DatabaseReadings:
         """Return what all databases say at an instant (Unix seconds)."""
         with self._lock:
             named, faulty = self._find_databases()
+            marks = {where: self._mark(where, names) for where, names in named.items()}
             busy = sum(one.took for one in self._last.values() if _has_running(one, now))
-            marks = {where: self._mark_if_due(where, names, busy, now) for where, names in named.items()}
-            due = {where: names for where, names in named.items() if marks[where] is not KEPT}
-            known = {where: self._last[where] for where in named.keys() - due.keys()}
+            due = [where for where in named if self._is_due(where, marks[where], busy, now)]
+            known = dict(self._last)
             if due:
                 with ThreadPoolExecutor(min(TOGETHER, len(due))) as pool:  # one that hangs holds up no other
-                    read = pool.map(lambda where: self._read(where, due[where], marks[where], now), due)
+                    read = pool.map(lambda where: self._read(where, named[where], marks[where], now), due)
                     known |= zip(due, read, strict=True)
             self._last = {where: known[where] for where in named}
             readings = list(self._last.values())
             settings: dict[Path | None, Mapping[str, Any]] = {
-                file: self._files[file][2] for files in named.values() for some in files.values() for file in some
+                file: self._files[file].values for files in named.values() for some in files.values() for file in some
             }
         for file, why in faulty:
             row = KnownCampaign(file, CampaignLease(file.stem, None, state=BROKEN, why=why), file)
@@ -144,29 +151,33 @@ class DatabaseReadings:
 
     def _read_file(self, file: Path) -> Settings | str:
         """Return the settings of a campaign file, or what is wrong with it."""
-        mark, (before, known, values) = _mark_file(file), self._files.get(file, (None, "", {}))
-        if mark != before or mark is None:
+        mark, found = _mark_file(file), self._files.get(file)
+        if found is None or mark != found.mark or mark is None:
             try:
-                known = read(file)
-                values = known.model_dump(mode="json")
+                settings = read(file)
+                found = KnownFile(mark, settings, settings.model_dump(mode="json"))
             except SettingsError as error:
-                known, values = str(error), {}
-            self._files[file] = mark, known, values
-        return known
+                found = KnownFile(mark, str(error), {})
+            self._files[file] = found
+        return found.known
 
-    def _mark_if_due(self, where: DatabaseAddress, names: Named, busy: float, now: float) -> Mark | None:
-        """Return the state of a database's files, if it is to be read again; KEPT where the last reading will do."""
+    def _mark(self, where: DatabaseAddress, names: Named) -> Mark | None:
+        """Return the state of a database's files; None: a server has none."""
         last = self._last.get(where)
-        mark = _mark_database(where, names, () if last is None else last.rows)
-        if last is None:
-            return mark
-        unchanged = mark is not None and mark == last.mark
-        return KEPT if now - last.at < _find_rest(last, busy, now, unchanged=unchanged) else mark
+        return _mark_database(where, names, () if last is None else last.rows)
+
+    def _is_unchanged(self, where: DatabaseAddress, mark: Mark | None) -> bool:
+        """Return whether a database's files are those of its last reading."""
+        return mark is not None and where in self._last and mark == self._last[where].mark
+
+    def _is_due(self, where: DatabaseAddress, mark: Mark | None, busy: float, now: float) -> bool:
+        """Return whether a database is to be read again."""
+        last, unchanged = self._last.get(where), self._is_unchanged(where, mark)
+        return last is None or now - last.at >= _find_rest(last, busy, now, unchanged=unchanged)
 
     def _read(self, where: DatabaseAddress, names: Named, mark: Mark | None, now: float) -> DatabaseReading:
         """Return what a database says now."""
-        last = self._last.get(where)
-        unchanged = last is not None and mark is not None and mark == last.mark
+        last, unchanged = self._last.get(where), self._is_unchanged(where, mark)
         began = self._clock.now()
         looks = StatusReading(now, open_as_it_is, all=True, figures=not unchanged)
         rows, live, figures = read_status(where, names, looks)
@@ -178,7 +189,7 @@ class DatabaseReadings:
 def _find_rest(last: DatabaseReading, busy: float, now: float, *, unchanged: bool) -> float:
     """Return for how many seconds the last reading of a database is good enough.
 
-    Where files have not changed, who holds a campaign may be gone without a word.
+    A process that ran a campaign may have died, which changes no file.
 
     Args:
         last: the reading.

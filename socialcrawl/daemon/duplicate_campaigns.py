@@ -9,7 +9,7 @@ from socialcrawl.campaign.settings import Settings, describe_namesake
 from socialcrawl.daemon.campaign_folder import FolderChange
 from socialcrawl.daemon.campaign_runner import CampaignRunner
 from socialcrawl.storage.daemons import CampaignLease
-from socialcrawl.storage.versions import compare_settings
+from socialcrawl.storage.versions import compare_file
 
 Stored = Mapping[str, Any] | None
 """The settings with which a campaign was run last; None: it was not."""
@@ -30,7 +30,7 @@ def choose_file(files: Mapping[Path, Settings], known: str | None, stored: Store
         if known is not None and str(file.resolve()) == known:
             return file
     for file, settings in files.items():
-        if stored is not None and not compare_settings(stored, settings.model_dump(mode="json")):
+        if stored is not None and not compare_file(stored, settings.model_dump(mode="json")):
             return file
     return next(iter(files))
 

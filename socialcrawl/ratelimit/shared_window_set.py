@@ -42,7 +42,7 @@ class ReportedRequest(NamedTuple):
 
     @property
     def known(self) -> float:
-        """Up to when its ledger is counted with it: by the clock of its sender, but no later than it counts here."""
+        """When it left, by its sender's clock or by ours, whichever is earlier: its ledger is counted up to then."""
         return min(self.left, self.step.sent)
 
 

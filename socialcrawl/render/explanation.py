@@ -40,7 +40,7 @@ FEATURE_WORDS = {
     "flow": "relevance of those who link to it, split among their links",
     "known": "relevance of others that they link to, sum",
     "record": "relevance of others that they link to, mean",
-    "evidence": "relevance of its own posts that are stored",
+    "evidence": "relevance of its own posts in the database",
 }
 """What the parts of a score are, in words; "log x" is the logarithm of 1 + x."""
 
@@ -334,7 +334,7 @@ def _format_parts(explanation: Explanation) -> Table:
 
 
 def _describe_feature(name: str) -> str:
-    """Return in words what a feature of a node is; "" for the score of an estimator that has one feature of its own."""
+    """Return in words what a feature of an account is; "" for one that has no words."""
     plain = name.removeprefix("log ")
     return f"{FEATURE_WORDS[plain]}{', logarithm' if plain != name else ''}" if plain in FEATURE_WORDS else ""
 

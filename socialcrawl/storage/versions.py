@@ -202,6 +202,17 @@ def compare_settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> lis
     )
 
 
+def compare_file(stored: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
+    """Return the dotted keys in which the settings of a campaign file differ from those that a run stored, sorted.
+
+    A file may leave out the checksum of its model; a run stores it.
+    """
+    changed = compare_settings(stored, given)
+    if not (given.get("topic") or {}).get("model_checksum"):
+        changed = [key for key in changed if key != "topic.model_checksum"]
+    return changed
+
+
 def is_empty(value: object) -> bool:
     """Return whether a setting says nothing: None, no text, nothing in a list or table."""
     return value is None or value in ("", [], {})

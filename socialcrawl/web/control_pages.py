@@ -1,6 +1,5 @@
 """The buttons and forms that start, stop and change a campaign. Only forms change something."""
 
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -126,20 +125,17 @@ def fill_forms(
 
 
 def _add(request: Request, status: CampaignStatus, project: Project, form: Mapping[str, str], what: str) -> Response:
-    names = [name for one in form.get("accounts", "").split() if (name := one.strip(","))]
-    if (only := form.get("account")) is not None:  # from the page of an account, whose name is not split
-        names = [only]
-        if re.search(r"\s", only):
-            said = f"{only!r} is no name of an account: it has a blank."
-            return _show_forms(request, project, status, wrong={what: said})
+    only = form.get("account")  # from the page of an account
+    listed = form.get("accounts", only or "")
+    names = [name for one in listed.split() if (name := one.strip(","))] if only is None else [only]
     try:
         changed = add_accounts(project.load_file(status.key, digest=form.get("digest")), what, names)
     except ConflictError:
         said = "Somebody else has changed the file meanwhile. Press again to add these to the file as it is now."
-        given = {what: form.get("accounts", "")}
+        given = {what: listed}
         return _show_forms(request, project, status, wrong={what: said}, given=given, code=409)
     except SettingsError as error:
-        return _show_forms(request, project, status, wrong={what: str(error)}, given={what: form.get("accounts", "")})
+        return _show_forms(request, project, status, wrong={what: str(error)}, given={what: listed})
     return _end_change(request, status, project, form, what if changed else "none")
 
 

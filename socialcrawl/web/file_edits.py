@@ -147,6 +147,8 @@ def add_accounts(file: CampaignFile, what: str, names: Sequence[str]) -> bool:
     section, key = LISTS[what]
     if not names:
         raise SettingsError("Name at least one account.")
+    if several := next((name for name in names if len(name.split()) > 1), None):
+        raise SettingsError(f"{several!r} is no name of an account: it has a blank.")
     before = file.text
     for name in names:
         file.add(section, key, name.removeprefix("@"))

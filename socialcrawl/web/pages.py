@@ -109,7 +109,6 @@ async def show_account(
     if why or values.get("state") == "unknown":
         alike = values.get("alike", ())
         return render(request, "account_unknown.html", 404, status=status, name=name, why=why, alike=alike, forms=forms)
-
     return render(
         request, "account.html", status=status, name=name, page=values.get("page"), forms=forms,
         text=found and found.to_fragment(partial(make_account_path, status.key)),

@@ -21,7 +21,7 @@ from socialcrawl.storage.erasure.orders import read_order
 from socialcrawl.storage.erasure.seed_slots import list_names, reassign_slots, remove_names
 from socialcrawl.storage.identity import compare_identities, list_parts, read_queries, read_texts
 from socialcrawl.storage.sql_store import SqlStore
-from socialcrawl.storage.versions import compare_settings, find_version
+from socialcrawl.storage.versions import compare_file, compare_settings, find_version
 
 
 def test_a_campaign_begins_with_version_0_and_gets_one_with_each_change(database):
@@ -86,6 +86,16 @@ def test_names_that_only_a_file_of_seeds_has_make_a_version_too():
 )
 def test_keys_that_changed_are_dotted_and_in_order(before, after, keys):
     assert compare_settings(before, after) == compare_settings(after, before) == keys
+
+
+@pytest.mark.parametrize(
+    ("given", "keys"),
+    [({}, []), ({"model_checksum": None}, []), ({"model_checksum": "cd"}, ["topic.model_checksum"]),
+     ({"model": "other.json"}, ["topic.model"])],
+)  # fmt: skip
+def test_a_file_that_leaves_out_the_checksum_of_its_model_differs_in_nothing(given, keys):
+    stored = {"topic": {"model": "models/a.json", "model_checksum": "ab"}}
+    assert compare_file(stored, {"topic": {"model": "a.json"} | given}) == keys
 
 
 VALUES = st.recursive(

@@ -106,7 +106,7 @@ class Machines:
         return self.all[-1]
 
     def add_budget(self, machine, dollars, mock):
-        """Give a machine a second campaign, which may spend so many dollars at a mock of its own."""
+        """Give a machine a second campaign, with a mock for it alone and a budget in dollars."""
         where = self.place.url if machine.link is None else machine.link.where.url
         name = f"budget-{machine.name}"
         text = self.write_campaign(name, where, mock) + f"[budget]\nmax_money = {dollars}\n"
@@ -183,7 +183,7 @@ def machines(folder, names, k=20, d=2.0, *, options=(), cuttable=False, dollars=
     Args:
         options: of their daemons.
         cuttable: whether they can be cut off from the database.
-        dollars: what a second campaign of each may spend at a mock of its own; None: there is none.
+        dollars: the budget of a second campaign of each, see `add_budget`; None: there is none.
     """
     with ExitStack() as stack:
         place = stack.enter_context(a_server_database())

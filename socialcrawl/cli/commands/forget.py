@@ -274,7 +274,7 @@ def run_erasure(where: DatabaseAddress, erasure: PlannedErasure, manner: Erasure
     try:
         done = give_way(erasure.command, where, None, erase, pause=manner.pause)
     except HeldError as error:
-        if erasure.steps is None:
+        if erasure.steps is None or manner.running:
             raise
         raise HeldError(f"{error} Or add --while-running: it deletes beside what runs.") from error
     report = _name_by_kind(done, erasure.kind)

@@ -19,7 +19,6 @@ from socialcrawl.storage.database.filetypes import require_database
 from socialcrawl.storage.database.trouble import convert_error
 
 CURRENT, OLDER, NEWER, EMPTY, FOREIGN = "current", "older", "newer", "empty", "foreign"
-VERSION = "alembic_version"  # the table that says which schema a database has
 
 
 @contextmanager
@@ -81,11 +80,11 @@ def read_schema_state(connection: Connection) -> str:
     """Return the state of a database's schema: CURRENT, OLDER, NEWER than this program's, EMPTY or FOREIGN."""
     with connection.begin():
         tables, revision = set(inspect(connection).get_table_names()), None
-        if VERSION in tables:
-            revision = connection.execute(text(f"select version_num from {VERSION}")).scalar()  # noqa: S608 (ours)
+        if "alembic_version" in tables:
+            revision = connection.execute(text("select version_num from alembic_version")).scalar()
     known = _list_revisions()
     if revision is None:
-        return FOREIGN if tables - {VERSION} else EMPTY
+        return FOREIGN if tables - {"alembic_version"} else EMPTY
     return NEWER if revision not in known else CURRENT if revision == known[0] else OLDER
 
 

@@ -13,12 +13,11 @@ from functools import reduce
 from io import BufferedReader, BufferedWriter
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, Self
-from typing import cast as view_as
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import BigInteger, Connection, Select, Text, case, cast, func, literal, literal_column, select
+from sqlalchemy import BigInteger, Connection, Select, Text, case, func, literal, literal_column, select
 from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.graph.relevance import compute_worth
@@ -56,7 +55,7 @@ def read_numbers(connection: Connection, query: Select[Any]) -> NDArray[np.int64
 
     They come as one text, which takes half as long as a row each.
     """
-    cells: list[Any] = [cast(cell, Text) for cell in query.subquery().c]
+    cells: list[Any] = [cell.cast(Text) for cell in query.subquery().c]
     row = reduce(lambda line, cell: line.concat(",").concat(cell), cells)
     join = func.group_concat if connection.dialect.name == "sqlite" else func.string_agg
     with suppress(DBAPIError), connection.begin_nested():  # the text would be longer than the database allows
@@ -131,14 +130,14 @@ class LinkReader:
                 self._process = process = subprocess.Popen(  # noqa: S603  (our own code, on the database of this one)
                     command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
                 )
-                with view_as("BufferedWriter", process.stdin) as stdin:  # no other process sees it, as it would a word
+                with cast("BufferedWriter", process.stdin) as stdin:  # all processes see the words of a command
                     stdin.write(os.fsencode(f"sqlite:///{where}" if isinstance(where, Path) else where.url))
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._process is not None:
             self._process.kill()
-            view_as("BufferedReader", self._process.stdout).close()
+            cast("BufferedReader", self._process.stdout).close()
             self._process.wait()
             self._process = None
 
@@ -156,7 +155,7 @@ class LinkReader:
 
     def _read(self, process: subprocess.Popen[bytes]) -> None:
         """Take the next piece; a process that failed is done without."""
-        stream = view_as("BufferedReader", process.stdout)
+        stream = cast("BufferedReader", process.stdout)
         size = np.zeros(1, np.int64)
         if _fill_column(stream, size):
             count = int(size[0])
