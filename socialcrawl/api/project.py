@@ -87,14 +87,19 @@ class Project:
         """Return how all campaigns stand, those without a database too, by name."""
         return [status for status, _ in self._list()]
 
-    @check_arguments(campaign=TEXT)
-    def find(self, campaign: str) -> CampaignStatus:
+    @check_arguments(campaign=TEXT, fresh=SWITCH)
+    def find(self, campaign: str, *, fresh: bool = False) -> CampaignStatus:
         """Return how one campaign stands.
+
+        Args:
+            campaign: its name or key.
+            fresh: whether its database is read now; else the last reading also counts if it is some seconds old, where
+                reading takes long.
 
         Raises:
             SettingsError: there is none, or several have this name.
         """
-        return self._find(campaign)[0]
+        return self._find(campaign, fresh=fresh)[0]
 
     @check_arguments(campaign=TEXT)
     def open(self, campaign: str) -> Dataset:
@@ -286,7 +291,7 @@ class Project:
                 a database names it.
             OutdatedError: an older version wrote its database.
         """
-        status, where = self._find(campaign)
+        status, where = self._find(campaign, fresh=True)
         if status.state == OUTDATED:
             raise OutdatedError(status.why)
         if isinstance(where, Path) and is_campaign_file(where):
@@ -357,8 +362,8 @@ class Project:
         ]
         return sorted(found, key=lambda pair: (pair[0].name, pair[0].database, pair[0].file or ""))
 
-    def _find(self, campaign: str) -> tuple[CampaignStatus, DatabaseAddress]:
-        """Return how one campaign stands, and its database.
+    def _find(self, campaign: str, *, fresh: bool = False) -> tuple[CampaignStatus, DatabaseAddress]:
+        """Return how one campaign stands, and its database; `fresh`: as of now.
 
         Raises:
             SettingsError: there is none, or several have this name.
@@ -370,6 +375,9 @@ class Project:
         if len(found) > 1:
             keys = ", ".join(f"{status.key} ({status.database})" for status, _ in found)
             raise SettingsError(f"Several campaigns are called {campaign!r}: name one by its key: {keys}.")
+        if fresh:
+            self._readings.forget(found[0][1])
+            return self._find(campaign)
         return found[0]
 
 

@@ -48,6 +48,7 @@ BUSY: dict[int | str, dict[str, Any]] = {
 UNKNOWN: dict[int | str, dict[str, Any]] = {
     404: {**PROBLEM, "description": "There is no such campaign, or its database does not have the account."}
 }
+CHANGED = frozenset({"saved", "used"})  # parameters of pages that say what became of a change
 OWN = [Depends(check_own_site)]
 """Of what takes long: no page of another site may have a browser ask for it."""
 Rows = Annotated[int, Query(ge=1, le=MOST_ROWS, description="rows of this page, at most")]
@@ -71,9 +72,7 @@ Live = Annotated[LiveStatus, Depends(get_live)]
 Readings = Annotated[CampaignReadings, Depends(get_readings)]
 
 
-async def find_status(
-    live: Live, key: Annotated[str, Path(max_length=300, description="key of the campaign")]
-) -> CampaignStatus:
+async def find_status(live: LiveStatus, key: str) -> CampaignStatus:
     """Return how the campaign with a key stands.
 
     Raises:
@@ -85,7 +84,20 @@ async def find_status(
     raise HTTPException(404, f"There is no campaign {key!r} here.")
 
 
-Status = Annotated[CampaignStatus, Depends(find_status)]
+async def read_status(
+    request: Request, live: Live, key: Annotated[str, Path(max_length=300, description="key of the campaign")]
+) -> CampaignStatus:
+    """Return how the campaign with a key stands: at this instant, where something is changed or was just changed.
+
+    Raises:
+        HTTPException: there is none.
+    """
+    status = await find_status(live, key)
+    looks_on = request.method == "GET" and CHANGED.isdisjoint(request.query_params)
+    return status if looks_on else await asyncio.to_thread(live.project.find, key, fresh=True)
+
+
+Status = Annotated[CampaignStatus, Depends(read_status)]
 
 
 def get_project(live: Live) -> Project:

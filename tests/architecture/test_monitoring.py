@@ -15,7 +15,7 @@ from test_daemon_metrics import FOREST, scraped
 
 from socialcrawl.daemon.campaign_state import STATES
 from socialcrawl.daemon.health_page import PORT, make_app, serve_pages
-from socialcrawl.daemon.metrics import METRICS, DaemonStatus
+from socialcrawl.daemon.metrics import METRICS, DaemonStatus, SharedDaemon
 from socialcrawl.engine.model import ReplyKind
 
 ROOT = Path(__file__).parents[2]
@@ -390,7 +390,8 @@ def test_prometheus_has_an_answer_for_every_panel_and_variable_from_the_page_of_
     ]
     windows = [replace(window, ends=now + 3600) for window in FOREST.figures.windows]
     campaigns[0] = replace(campaigns[0], figures=replace(FOREST.figures, windows=windows))
-    pages = make_app(lambda: DaemonStatus(now - 60, time.time(), campaigns), time.time)
+    shared = [SharedDaemon("hill:7", 2.0, 1.0, ["forest"])]
+    pages = make_app(lambda: DaemonStatus(now - 60, time.time(), campaigns, shared), time.time)
     rules = re.sub(r"for: \w+", "for: 0s", RULES.read_text("utf-8"))
     with serve_pages(pages, "127.0.0.1", 0) as url, serve_prometheus(url, rules, tmp_path) as ask:
         shown = {

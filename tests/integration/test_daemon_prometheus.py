@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import yaml
+from postgres import a_server_database
 from prometheus import PATIENCE, find_program, serve_prometheus
 from promql import fill_variables
 from test_daemon_process import campaign_file, daemon
@@ -31,11 +32,13 @@ def test_every_query_of_the_dashboard_has_an_answer_from_a_daemon_that_runs(tmp_
     rules = re.sub(r"for: \w+", "for: 0s", (DEPLOY / "prometheus/alerts.yaml").read_text("utf-8"))
     with socket.create_server(("127.0.0.1", 0)) as free:
         here = f"127.0.0.1:{free.getsockname()[1]}"
-    with serve_in_thread(posts_file(), limit=100_000) as mock:
+    with serve_in_thread(posts_file(), limit=100_000) as mock, a_server_database() as server:
         file = campaign_file(folder, mock.url, more=BUDGETS)
         text = file.read_text("utf-8").replace("k = 20\nd = 2.0", "k = 30\nd = 20.0")
         file.write_text(text, "utf-8")
         (folder / "ill.toml").write_text(text.replace('"one', '"ill').replace("_TOKEN", "_UNSET"), "utf-8")
+        shared = text.replace('"one.db"', f'"{server}"').replace('"one"', '"shared"')
+        (folder / "shared.toml").write_text(shared, "utf-8")
         with daemon(folder, "--health", here), serve_prometheus(f"http://{here}", rules, tmp_path) as ask:
             unanswered, ends = dict(QUERIES), time.monotonic() + PATIENCE
             while unanswered and time.monotonic() < ends:  # a window is there while it is open

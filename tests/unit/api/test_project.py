@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import socialcrawl as sc
 from socialcrawl.cli.main import app
+from socialcrawl.daemon import database_readings
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import format_time, parse_time
 from socialcrawl.storage import daemons
@@ -40,6 +41,15 @@ def test_a_campaign_is_paused_once_and_resumed_once(folder):
     assert project.find("example").state == "paused"
     assert [project.resume("example"), project.resume("example")] == [True, False]
     assert project.find("example").state == "done"
+
+
+def test_who_must_know_it_now_reads_though_the_last_reading_is_good_enough_for_others(folder, monkeypatch):
+    monkeypatch.setattr(database_readings, "REST", 1e9)
+    project = sc.open_project(folder)
+    assert project.find("example").state == "done"
+    assert sc.open_project(folder).pause("example")
+    assert project.find("example").state == "done"
+    assert project.find("example", fresh=True).state == project.find("example").state == "paused"
 
 
 def test_a_file_that_only_a_database_names_is_neither_run_nor_edited(folder, tmp_path_factory, monkeypatch):

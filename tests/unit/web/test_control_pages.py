@@ -13,6 +13,7 @@ from stores import opened
 from web_pages import TOKEN, PageShape, log_in, serving
 
 import socialcrawl as sc
+from socialcrawl.daemon import database_readings
 from socialcrawl.storage import daemons
 from socialcrawl.storage.daemons import CampaignHeartbeat
 
@@ -413,20 +414,26 @@ def test_kinds_have_the_forms_that_have_an_effect(tmp_path):
             assert ("Add seeds" in page) is False, one["name"]
 
 
-def test_a_budget_of_a_paused_campaign_is_said_to_wait_and_the_page_offers_to_resume_it(client, key, folder):
+def test_a_budget_of_a_paused_campaign_is_said_to_wait_and_the_page_offers_to_resume_it(
+    client, key, folder, monkeypatch
+):
     now = time.time() + 3600  # so that the daemon is alive however slow this machine is
     with opened(folder / "example.db") as connection:
         daemons.enroll_daemon(connection, "d", "elsewhere", 4711, now)
         beat = CampaignHeartbeat("example", "waiting", "for its window", None, now, held=False, since=now)
         daemons.write_heartbeat(connection, "d", [beat], now)
         daemons.pause_campaigns(connection, ["example"], now)
+    monkeypatch.setattr(database_readings, "REST", 1e9)  # what the pages read before all this is good enough to look at
     csrf = log_in(client)
-    wait_for(client, key, "paused")
     saved = post(client, key, "budget", csrf, **budget(steps="31"))
     page = client.get(saved.headers["location"]).text
     assert "the campaign is paused until you resume it" in page
     assert f'action="/campaigns/{key}/resume"' in page
     assert ">Resume it</button>" in page
+    with opened(folder / "example.db") as connection:
+        daemons.resume_campaigns(connection, ["example"])
+    asked = {"json": {"steps": 32, "digest": digest(client, key)}, "headers": BEARER}
+    assert "; the campaign goes on." in client.post(f"/api/v1/campaigns/{key}/budget", **asked).json()["effect"]
 
 
 OLD = """name = "old"
