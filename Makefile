@@ -10,6 +10,7 @@ ONLY :=
 TINY :=
 RUNS :=
 SIZE :=
+POSTS :=
 GRAPHS :=
 OUT :=
 # Compiled modules are kept, whatever the environment says: else each worker and each child process compiles all anew.
@@ -24,7 +25,7 @@ help:
 	@echo "make lint types format    ruff; mypy --strict; ruff format"
 	@echo "make advisories    look up the locked packages among the advisories of pip's index"
 	@echo "make chaos   slower failure tests"
-	@echo "make bench   measure; ONLY=name for one; TINY=1 to see that they work; SIZE=1000000 for ONLY=growth"
+	@echo "make bench   measure; ONLY=name for one; TINY=1 to see that they work; POSTS=1000000 for ONLY=growth"
 	@echo "make coverage    measure how often intervals hold the truth; ONLY=name, RUNS=20"
 	@echo "make reproduce    make every figure and table of the papers; SIZE=tiny, quick or full; ONLY=kumar or kumar/fig1a"
 	@echo "make notebooks    run the notebooks and write their outputs anew; ONLY=name for one"
@@ -72,7 +73,7 @@ chaos: $(VENV)/.dev
 	SOCIALCRAWL_EXAMPLES=1 $(BIN)/pytest -n 2 --dist worksteal --timeout=1800
 
 bench: $(VENV)/.dev
-	BENCH_TINY=$(TINY) BENCH_SIZE=$(SIZE) $(BIN)/python -m benchmarks $(ONLY)
+	BENCH_TINY=$(TINY) BENCH_POSTS=$(POSTS) $(BIN)/python -m benchmarks $(ONLY)
 
 coverage: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.coverage $(if $(RUNS),--runs $(RUNS)) $(ONLY)

@@ -1,7 +1,7 @@
 """A database that grows: storing, questions and reports at 20,000,000 posts, and the restart from PostgreSQL.
 
 The first and the last twentieth are stored as a crawl stores them, what lies between by the fastest way of the driver.
-SIZE (`make bench ONLY=growth SIZE=1000000`) is another number of posts.
+POSTS (`make bench ONLY=growth POSTS=1000000`) is another number of posts.
 """
 
 import os
@@ -47,7 +47,7 @@ from socialcrawl.storage.nodes import Nodes
 from socialcrawl.storage.schema.questions import QUESTIONS
 from socialcrawl.storage.sql_store import SqlStore
 
-POSTS = sized(int(os.environ.get("BENCH_SIZE") or 20_000_000), 4_000)
+POSTS = sized(int(os.environ.get("BENCH_POSTS") or 20_000_000), 4_000)
 EDGE = POSTS // 20  # posts that are stored as a crawl does, at either end
 PAGE = 100
 CHUNK = 50  # pages that are written together in between

@@ -147,6 +147,11 @@ class OpenCampaign:
         """Whether it waits out failures of the server."""
         return self.planner.backoff.since is not None
 
+    def describe_absence(self) -> str | None:
+        """Return why no worker sends its requests, once they have waited for a while; None: all is well."""
+        planner = self.parts.planner
+        return planner.describe_absence() if isinstance(planner, FleetPlanner) else None
+
     def claim_windows(self) -> None:
         """Claim a share of the windows that others use too."""
         self.member.claim_share()

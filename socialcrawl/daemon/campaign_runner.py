@@ -130,6 +130,8 @@ class CampaignRunner:
             state, (since, why) = DOWN, down
             wait = self.monitor.wait
             until = wait.until if wait else until
+        elif state in (RUNNING, WAITING) and campaign is not None and (away := campaign.describe_absence()) is not None:
+            state, why = BROKEN, away
         return CampaignState(self.file, self.name, state, why, since, until, self.monitor.moved, self._figures)
 
     def restore(self, held: CampaignLease) -> None:

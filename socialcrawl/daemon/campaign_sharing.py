@@ -26,12 +26,14 @@ from socialcrawl.system.locks import is_alive
 class ChangedHands(NamedTuple):
     """The campaigns that this daemon gives away, and those that it takes over.
 
-    `hung`: as the database knows them, those whose daemons hang and were cut off from it.
+    `hung`: as the database knows them, those whose daemons hang and were cut off from it. `lacking`: those that this
+    daemon cannot run for want of a token, as far as that is new.
     """
 
     given: list[CampaignRunner]
     taken: list[CampaignRunner]
     hung: list[CampaignLease]
+    lacking: list[CampaignRunner]
 
 
 class CampaignSharing:
@@ -49,6 +51,7 @@ class CampaignSharing:
         self._reasons: dict[DatabaseAddress, dict[str, str]] = {}
         self._expected: dict[DatabaseAddress, set[str]] = {}
         self._servers: dict[CampaignRunner, tuple[Settings, str | None]] = {}
+        self._lacking: dict[DatabaseAddress, set[str]] = {}
 
     def is_begun(self, where: DatabaseAddress) -> bool:
         """Return whether the campaigns of a database have been placed, or need not be."""
@@ -83,10 +86,15 @@ class CampaignSharing:
             runners: its campaigns, as this daemon has them.
             now: Unix seconds.
         """
-        changed = ChangedHands([], [], [])
+        changed = ChangedHands([], [], [], [])
         if isinstance(where, Path):
             return changed
-        placed = self._place(where, held, runners, now)
+        able = [runner for runner in runners if runner.is_able]
+        lacking = [runner for runner in able if not self._has_tokens(runner)]
+        told = self._lacking.get(where, set())
+        changed.lacking.extend(runner for runner in lacking if runner.name not in told)
+        self._lacking[where] = {runner.name for runner in lacking}
+        placed = self._place(where, held, frozenset(one.name for one in able if one not in lacking), now)
         reasons, expected = dict[str, str](), set[str]()
         known = self._reasons.get(where, {})
         for runner in runners:
@@ -110,9 +118,8 @@ class CampaignSharing:
         return changed
 
     def _place(
-        self, where: DatabaseAddress, held: Mapping[str, CampaignLease], runners: Sequence[CampaignRunner], now: float
+        self, where: DatabaseAddress, held: Mapping[str, CampaignLease], able: frozenset[str], now: float
     ) -> dict[str, str]:
-        able = frozenset(runner.name for runner in runners if runner.is_able and self._has_tokens(runner))
         if self._written.get(where) != able and self.books.write_share(where, self.weight, able, now):
             self._written[where] = able
         others = [

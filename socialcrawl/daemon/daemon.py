@@ -22,6 +22,7 @@ import structlog
 from apscheduler.executors.base import BaseExecutor
 
 from socialcrawl.campaign.build import ProcessContext
+from socialcrawl.campaign.credentials import list_variables
 from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.daemon.campaign_folder import CampaignFolder, FolderChange
@@ -306,6 +307,10 @@ class Daemon:
         for one in changed.hung:
             text = "a daemon hangs: its connections to the database were ended"
             self._log.warning(text, campaign=one.campaign, daemon=one.daemon)
+        for runner in changed.lacking:
+            unset = [name for name, there in list_variables(runner.settings).items() if not there]
+            text = "the campaign cannot be run here: its token is not set, or another program of this machine uses it"
+            self._log.warning(text, campaign=runner.name, unset=unset)
         for runner in changed.given:
             self.scheduler.cancel(str(runner.file))
         for runner in changed.taken:

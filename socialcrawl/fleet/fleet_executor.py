@@ -13,7 +13,7 @@ from socialcrawl.fleet.shared_fleets import Fleet, SharedFleets
 from socialcrawl.fleet.worker_wires import WireSpec
 
 SOON, LATER = 0.2, 5.0  # seconds until workers are looked for again: of a campaign that has just begun, and else
-BEGINNING = 10.0  # seconds for which a campaign has just begun
+BEGINNING = 10.0  # seconds for which a campaign has just begun, and for which workers may be absent without a word
 
 
 def check_fleet(plan: Plan) -> None:
@@ -82,15 +82,26 @@ class FleetPlanner:
     """
 
     def __init__(self, planner: Planner, executor: FleetExecutor, now: Callable[[], float]) -> None:
-        self.planner, self.executor = planner, executor
+        self.planner, self.executor, self.now = planner, executor, now
         self._began = now()
+        self._absent_since: float | None = None
 
     def take(self, request: Request, now: float) -> Grant | Wait | Stop:
         """See `Planner.take`."""
-        why = self.executor.fleet.explain_absence(self.executor.campaign)
+        why = self._explain_absence()
         if why is None:
+            self._absent_since = None
             return self.planner.take(request, now)
+        self._absent_since = now if self._absent_since is None else self._absent_since
         return Wait(now + (SOON if 0 <= now - self._began < BEGINNING else LATER), why)
+
+    def describe_absence(self) -> str | None:
+        """Return why no worker can send, once requests have waited for one for a while; None: all is well."""
+        since = self._absent_since
+        return None if since is None or self.now() - since < BEGINNING else self._explain_absence()
+
+    def _explain_absence(self) -> str | None:
+        return self.executor.fleet.explain_absence(self.executor.campaign)
 
     def settle(self, grant: Grant, reply: Reply, now: float) -> Wait | Stop | None:
         """See `Planner.settle`."""

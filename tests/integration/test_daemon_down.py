@@ -8,10 +8,11 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from fleet_towns import process_town
 from test_daemon import HOUR, World
 from test_daemon_process import campaign_file, daemon, folder, rows, steps, telling
 from virtual_weeks import BEGIN, WINDOW, K, Virtual
-from x_crawls import posts_file
+from x_crawls import TOKEN, TOKEN_ENV, posts_file
 
 from socialcrawl.daemon.campaign_state import DONE, DOWN, RESTING, STOPPED
 from socialcrawl.daemon.health_page import check_health
@@ -164,6 +165,29 @@ def test_a_server_that_is_gone_and_comes_back_is_told_by_a_real_daemon(folder, t
             (back,) = one.until(lambda: [line for line in one.lines() if line.get("was") == "down"])
             assert (back["level"], back["event"], back["campaign"]) == ("info", "the platform answers again", "one")
             assert one.end()[0] == 0
+
+
+def test_a_scheduler_of_workers_that_is_gone_and_comes_back_is_told(folder):
+    pytest.importorskip("distributed")
+    with (
+        process_town("a", variables={TOKEN_ENV: TOKEN}) as town,
+        daemon(folder, "--health", "127.0.0.1:0") as one,
+        serve_in_thread(posts_file(4000, 1, 8.0), limit=20, window=2.0) as mock,
+    ):
+        campaign_file(folder, mock.url, more=f'[fleet]\nscheduler = "{town.address}"\n')
+        one.until(lambda: steps(folder) > 3)
+        town.end(town.scheduler)
+        (gone,) = one.until(lambda: one.said("broken"))
+        assert f"no Dask scheduler answers at {town.address}" in gone["why"]
+        (served,) = one.said("the health page is served")
+        assert httpx.get(served["url"]).status_code == 503
+        town.end(town.workers[0])
+        before = steps(folder)
+        town.start_scheduler()
+        town.start_worker("b")
+        one.until(lambda: steps(folder) > before)
+        one.until(lambda: httpx.get(served["url"]).status_code == 200)
+        assert one.end()[0] == 0
 
 
 def test_the_metrics_of_a_real_daemon_have_the_budgets_of_its_file_also_after_a_change(folder):

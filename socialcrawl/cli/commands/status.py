@@ -3,9 +3,9 @@
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -105,12 +105,12 @@ def show_status(given: CampaignPlaces, console: Console, *, as_json: bool) -> in
         KnownCampaign(file, CampaignLease(file.stem, None, state=BROKEN, why=why), file) for file, why in given.broken
     ]
     rows.sort(key=lambda row: row.held.state == BROKEN and row.held.daemon is None)  # left out: after the others
-    watching = {one.id: one for place in seen for one in place.daemons}
+    watching = _join_daemons(one for place in seen for one in place.daemons)
     if as_json:
         write_json(json.dumps([_make_plain(row, now) | {"watched": row.held.daemon in watching} for row in rows]))
         return DONE
     console.print(_make_table(rows, watching))
-    for line in _format_daemons([row.held for row in rows], list(watching.values()), now):
+    for line in _format_daemons(rows, list(watching.values()), now):
         console.print(Text(line), soft_wrap=True)
     for where, checks in {row.where: row.checks for row in rows if row.checks is not None}.items():
         console.print(Text(f"{where}, {checks.describe()}"), soft_wrap=True)
@@ -209,17 +209,33 @@ def _make_table(rows: Sequence[KnownCampaign], watching: Mapping[str, LiveDaemon
     return table
 
 
-def _format_daemons(rows: Sequence[CampaignLease], living: Sequence[LiveDaemon], now: float) -> list[str]:
+def _join_daemons(found: Iterable[LiveDaemon]) -> dict[str, LiveDaemon]:
+    """Return daemons by their ids; one of several databases with the campaigns that it can run of all."""
+    joined: dict[str, LiveDaemon] = {}
+    for one in found:
+        before = joined.get(one.id, one)
+        joined[one.id] = replace(one, campaigns=one.campaigns | before.campaigns)
+    return joined
+
+
+def _format_daemons(rows: Sequence[KnownCampaign], living: Sequence[LiveDaemon], now: float) -> list[str]:
     """Return a line for each daemon that watches the databases; it has those campaigns open that are not at rest."""
     lines = []
     for one in sorted(living, key=lambda one: one.id):
-        watches = [held for held in rows if held.daemon == one.id]
-        has = f"watches {len(watches)} of them and has {sum(held.is_alive(now) for held in watches)} open"
         heard = format_span(max(0.0, now - one.beat))
-        lines.append(
-            f"process {one.pid} on {one.host} {has if watches else 'stands by'}; its last heartbeat was {heard} ago"
-        )
+        does = _describe_daemon(one, rows, now)
+        lines.append(f"process {one.pid} on {one.host} {does}; its last heartbeat was {heard} ago")
     return lines or ["no daemon watches them now"]
+
+
+def _describe_daemon(one: LiveDaemon, rows: Sequence[KnownCampaign], now: float) -> str:
+    watches = [row.held for row in rows if row.held.daemon == one.id]
+    if watches:
+        return f"watches {len(watches)} of them and has {sum(held.is_alive(now) for held in watches)} open"
+    able = sum(row.held.campaign in one.campaigns for row in rows)
+    if able or any(isinstance(row.where, Path) for row in rows):
+        return f"stands by for {able} of them" if able else "stands by"
+    return "can run none of them: it lacks their files or tokens, or another program of that machine uses the tokens"
 
 
 def _make_plain(row: KnownCampaign, now: float) -> dict[str, Any]:

@@ -131,6 +131,18 @@ def test_a_daemon_watches_what_it_shows_though_an_earlier_one_ran_it_last(two, p
     assert shown(place)["one"]["released"] is not None
 
 
+def test_a_daemon_stands_by_for_what_it_could_run(two, place):
+    now, server = time.time(), not isinstance(place, Path)
+    daemons.enroll_daemon(two, "a", "here", 1, now)
+    daemons.write_heartbeat(two, "a", [told("one", "waiting"), told("two", "waiting")], now)
+    daemons.enroll_daemon(two, "b", "here", 2, now)
+    lacking = "can run none of them: it lacks their files or tokens, or another program of that machine uses the tokens"
+    assert lines(place)[-1].startswith(f"process 2 on here {lacking if server else 'stands by'}; ")
+    if server:
+        daemons.write_share(two, "b", 1.0, ["two"])
+        assert lines(place)[-1].startswith("process 2 on here stands by for 1 of them; ")
+
+
 def test_a_daemon_that_was_killed_watches_nothing_once_another_does(two, place):
     now = time.time()
     daemons.enroll_daemon(two, "a", "here", 1, now - 2 * EXPIRY)

@@ -174,6 +174,24 @@ def test_a_campaign_that_a_daemon_cannot_open_any_more_goes_to_one_that_can():
     assert set(crew.settle().values()) == {"b"}
 
 
+def test_a_daemon_without_a_token_runs_nothing_that_needs_it_and_says_so_once(monkeypatch):
+    crew = Crew()
+    crew.join("a")
+    crew.join("b")
+    there = {"b": {"campaign0"}}
+    monkeypatch.setattr(CampaignSharing, "_has_tokens", lambda self, runner: runner.name in there.get(self.name, NAMES))
+    held = crew.settle()
+    assert set(Counter(held.values())) == {"a", "b"}
+    assert [name for name in NAMES if held[name] == "b"] == ["campaign0"]
+    sharing, runners = crew.daemons["b"]
+    told = [sharing.decide(SERVER, dict(crew.server.rows), runners, 0.0).lacking for _ in range(2)]
+    assert told == [[], []], "it was said at the first look"
+    there["b"] = set()
+    assert [runner.name for runner in sharing.decide(SERVER, dict(crew.server.rows), runners, 0.0).lacking] == [
+        "campaign0"
+    ]
+
+
 def test_a_campaign_that_is_done_moves_no_other():
     crew = Crew()
     crew.join("a")
