@@ -254,12 +254,25 @@ class CampaignFile:
         Raises:
             SettingsError: the key is no list, or with one line for each key that would be wrong.
         """
-        usual = self.settings.get(section, {}).get(key, [])
-        held = self.values.get(section, {}).get(key, usual)
-        if not isinstance(held, list):
-            raise SettingsError(f"add({section!r}, {key!r}): this is no list. Use set().")
+        held = self._read_list("add", section, key)
         if value not in held:
             self.set(section, key, [*held, value])
+
+    @check_arguments(section=TEXT, key=TEXT)
+    def remove(self, section: str, key: str, value: Any) -> None:
+        """Remove a value from a list, such as a seed or an excluded account, wherever it is there.
+
+        Args:
+            section: its name, such as accounts.
+            key: its name, such as exclude.
+            value: what is removed, one value.
+
+        Raises:
+            SettingsError: the key is no list, or with one line for each key that would be wrong.
+        """
+        held = self._read_list("remove", section, key)
+        if value in held:
+            self.set(section, key, [one for one in held if one != value])
 
     @check_arguments(values=VALUES)
     def update(self, values: Mapping[str, Any]) -> None:
@@ -397,6 +410,13 @@ class CampaignFile:
         data = (MARK if self._data.startswith(MARK) else b"") + self._text.encode()
         save_changes(self._path, self._data, data)
         self._data = data
+
+    def _read_list(self, act: str, section: str, key: str) -> list[Any]:
+        usual = self.settings.get(section, {}).get(key, [])
+        held = self.values.get(section, {}).get(key, usual)
+        if not isinstance(held, list):
+            raise SettingsError(f"{act}({section!r}, {key!r}): this is no list. Use set().")
+        return held
 
     def _read_settings(self) -> Settings:
         return read_settings_text(self._text, self._path)

@@ -24,7 +24,7 @@ STATES = {
     PAUSED: "a person paused it, or a command with `--pause` until it is done",
     DONE: "it has fetched all that it was to fetch",
     STOPPED: "a budget, a cap or a failure stopped it",
-    BROKEN: "its file, a token, the database or the disk cannot be used; it is tried again",
+    BROKEN: "its file, a token, the database, the disk or its workers cannot be used; it is tried again",
     ELSEWHERE: "another process runs it",
     STALLED: "it should have moved, and did not",
     DOWN: "its platform does not answer, and is tried again at least every minute",

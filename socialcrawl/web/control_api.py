@@ -15,7 +15,7 @@ from socialcrawl.web.control_models import (
     StartOptions,
 )
 from socialcrawl.web.edit_api import WRONG, answer_wrong
-from socialcrawl.web.file_edits import add_accounts, change_budget, describe_effect, read_editable
+from socialcrawl.web.file_edits import change_accounts, change_budget, describe_effect, read_editable
 from socialcrawl.web.http_api import ERRORS, REFUSED, Campaigns, Status, check_change, describe_campaign
 from socialcrawl.web.http_models import ChangedItem
 
@@ -63,17 +63,25 @@ def set_budget(status: Status, project: Campaigns, change: BudgetChange) -> Any:
 
 
 @control_api.post("/campaigns/{key}/seeds", response_model=EditedItem, **Edit)
-def add_seeds(status: Status, project: Campaigns, change: AccountsChange) -> Any:
-    """Add seeds to the campaign file."""
-    return _edit(project, status, change.digest, lambda file: add_accounts(file, "seeds", change.accounts), epoch=True)
+def change_seeds(status: Status, project: Campaigns, change: AccountsChange) -> Any:
+    """Add seeds to the campaign file, or remove them."""
+    return _change_accounts(status, project, change, "seeds")
 
 
 @control_api.post("/campaigns/{key}/exclude", response_model=EditedItem, **Edit)
 def exclude_accounts(status: Status, project: Campaigns, change: AccountsChange) -> Any:
-    """Exclude accounts in the campaign file: they are not read from then on. `*` stands for any characters."""
-    return _edit(
-        project, status, change.digest, lambda file: add_accounts(file, "exclude", change.accounts), epoch=True
-    )
+    """Exclude accounts in the campaign file, which are not read from then on, or allow them again.
+
+    `*` stands for any characters.
+    """
+    return _change_accounts(status, project, change, "exclude")
+
+
+def _change_accounts(status: CampaignStatus, project: Project, change: AccountsChange, what: str) -> Any:
+    def act(file: CampaignFile) -> bool:
+        return change_accounts(file, what, change.accounts, remove=change.remove)
+
+    return _edit(project, status, change.digest, act, epoch=True)
 
 
 def _edit(

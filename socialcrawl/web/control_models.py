@@ -40,11 +40,12 @@ class BudgetChange(BudgetValues):
 
 
 class AccountsChange(BaseModel):
-    """Accounts that are added to a list of the file."""
+    """Accounts that are added to a list of the file, or removed from it."""
 
     accounts: list[str] = Field(
         min_length=1, max_length=MOST_ACCOUNTS, description="usernames; or patterns, see exclude"
     )
+    remove: bool = Field(False, description="whether they are removed")
     digest: str | None = DIGEST
 
 

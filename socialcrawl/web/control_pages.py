@@ -12,7 +12,7 @@ from socialcrawl.web.file_edits import (
     BUDGET,
     BudgetForm,
     EditableSettings,
-    add_accounts,
+    change_accounts,
     change_budget,
     describe_effect,
     find_next_button,
@@ -30,6 +30,7 @@ Form = Annotated[dict[str, str], Depends(read_change)]
 RESTART = " Then stop these pages, and start them again in the terminal in which the variable is set: export NAME=..."
 SAVED = {"budget": False, "seeds": True, "exclude": True, "none": False}
 """What a change was about, and whether it begins a new epoch."""
+MOST_NAMES = 100  # accounts of a list that a page shows
 
 
 @control_pages.get("/campaigns/{key}/control")
@@ -95,14 +96,14 @@ def set_budget(request: Request, status: Status, project: Campaigns, form: Form)
 
 @control_pages.post("/campaigns/{key}/seeds")
 def add_seeds(request: Request, status: Status, project: Campaigns, form: Form) -> Response:
-    """Add seeds to the file of a campaign."""
-    return _add(request, status, project, form, "seeds")
+    """Add seeds to the file of a campaign, or remove one."""
+    return _change_accounts(request, status, project, form, "seeds")
 
 
 @control_pages.post("/campaigns/{key}/exclude")
 def exclude(request: Request, status: Status, project: Campaigns, form: Form) -> Response:
-    """Exclude accounts in the file of a campaign."""
-    return _add(request, status, project, form, "exclude")
+    """Exclude accounts in the file of a campaign, or allow one again."""
+    return _change_accounts(request, status, project, form, "exclude")
 
 
 def fill_forms(
@@ -121,15 +122,20 @@ def fill_forms(
         forms = read_editable(project.load_file(status.key))
     except SettingsError:  # it has no file here that can be read
         return {"forms": None}
-    return {"forms": forms, "shown": shown or open_budget(forms), "given": given, "budget": BUDGET}
+    its = {"forms": forms, "shown": shown or open_budget(forms), "given": given}
+    return {**its, "budget": BUDGET, "most_names": MOST_NAMES}
 
 
-def _add(request: Request, status: CampaignStatus, project: Project, form: Mapping[str, str], what: str) -> Response:
-    only = form.get("account")  # from the page of an account
-    listed = form.get("accounts", only or "")
+def _change_accounts(
+    request: Request, status: CampaignStatus, project: Project, form: Mapping[str, str], what: str
+) -> Response:
+    removed = form.get("remove")
+    only = removed or form.get("account")  # from the page of an account
+    listed = form.get("accounts", "") if only is None else only
     names = [name for one in listed.split() if (name := one.strip(","))] if only is None else [only]
     try:
-        changed = add_accounts(project.load_file(status.key, digest=form.get("digest")), what, names)
+        file = project.load_file(status.key, digest=form.get("digest"))
+        changed = change_accounts(file, what, names, remove=removed is not None)
     except ConflictError:
         said = "Somebody else has changed the file meanwhile. Press again to add these to the file as it is now."
         given = {what: listed}

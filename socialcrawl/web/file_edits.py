@@ -30,12 +30,16 @@ class EditableSettings:
     Attributes:
         digest: what tells the state of the file.
         values: the keys of its budget that have an effect, with their values; None: no limit.
-        lists: the lists of accounts that have an effect, with their lengths.
+        lists: the lists of accounts that have an effect.
     """
 
     digest: str
     values: Mapping[str, Any]
-    lists: Mapping[str, int]
+    lists: Mapping[str, Sequence[str]]
+
+    def has_account(self, what: str, name: str) -> bool:
+        """Return whether a list names an account; a pattern names none."""
+        return bool(_find_entries(self.lists.get(what, ()), name))
 
 
 def read_editable(file: CampaignFile) -> EditableSettings:
@@ -46,7 +50,7 @@ def read_editable(file: CampaignFile) -> EditableSettings:
     """
     settings, known = file.settings, dict(list_keys(describe_values(file.values)))
     values = {key: settings[section][key] for key, (section, _, _) in BUDGET.items() if f"{section}.{key}" in known}
-    lists = {name: len(settings[place[0]][place[1]]) for name, place in LISTS.items() if ".".join(place) in known}
+    lists = {name: settings[place[0]][place[1]] for name, place in LISTS.items() if ".".join(place) in known}
     return EditableSettings(file.digest, values, lists)
 
 
@@ -137,8 +141,8 @@ def change_budget(status: CampaignStatus, file: CampaignFile, values: Mapping[st
     return True
 
 
-def add_accounts(file: CampaignFile, what: str, names: Sequence[str]) -> bool:
-    """Add seeds or excluded accounts and save the file; return False if all were there.
+def change_accounts(file: CampaignFile, what: str, names: Sequence[str], *, remove: bool = False) -> bool:
+    """Add seeds or excluded accounts, or remove them, and save the file; return False if it said so already.
 
     Raises:
         SettingsError: with one line for each that is wrong. Nothing is changed then.
@@ -147,16 +151,25 @@ def add_accounts(file: CampaignFile, what: str, names: Sequence[str]) -> bool:
     section, key = LISTS[what]
     if not names:
         raise SettingsError("Name at least one account.")
-    if several := next((name for name in names if len(name.split()) > 1), None):
+    if not remove and (several := next((name for name in names if len(name.split()) > 1), None)):
         raise SettingsError(f"{several!r} is no name of an account: it has a blank.")
     before = file.text
     for name in names:
-        file.add(section, key, name.removeprefix("@"))
+        if not remove:
+            file.add(section, key, name.removeprefix("@"))
+            continue
+        for entry in _find_entries(file.values.get(section, {}).get(key, ()), name):
+            file.remove(section, key, entry)
     if file.text == before:
         return False
     file.check()
     file.save()
     return True
+
+
+def _find_entries(entries: Sequence[str], name: str) -> list[str]:
+    """Return the entries of a list that are an account's name, however it is written."""
+    return [entry for entry in entries if entry.removeprefix("@").casefold() == name.removeprefix("@").casefold()]
 
 
 def compare_settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:

@@ -41,6 +41,21 @@ def test_a_budget_is_raised_a_seed_added_and_an_account_excluded_and_comments_st
     assert text.endswith('\n[seeds]\nusernames = ["ann"]\n\n[accounts]\nexclude = ["*_bot"]\n')
 
 
+def test_a_value_is_removed_wherever_it_is_and_comments_stay(file):
+    edited = sc.CampaignFile.load(file)
+    for name in ("ann", "bob"):
+        edited.add("seeds", "usernames", name)
+    edited.remove("seeds", "usernames", "ann")
+    edited.remove("seeds", "usernames", "nobody")
+    edited.remove("crawl", "shadows", "bfs")
+    edited.save()
+    found = read(file)
+    assert (found.seeds.usernames, found.crawl.shadows) == (["bob"], ["hybrid-sum"])
+    assert file.read_text("utf-8").startswith(TEXT)
+    with pytest.raises(sc.SettingsError, match="this is no list"):
+        edited.remove("crawl", "steps", 5)
+
+
 def test_a_value_is_added_to_the_default_of_a_list_that_the_file_does_not_name(file):
     edited = sc.CampaignFile.load(file)
     edited.add("crawl", "shadows", "nh-ne-avg")

@@ -16,6 +16,7 @@ import socialcrawl as sc
 from socialcrawl.daemon import database_readings
 from socialcrawl.storage import daemons
 from socialcrawl.storage.daemons import CampaignHeartbeat
+from socialcrawl.web.control_pages import MOST_NAMES
 
 BEARER = {"authorization": f"Bearer {TOKEN}"}
 HOSTILE = "<script>alert(1)</script>"
@@ -295,6 +296,39 @@ def test_an_account_is_a_seed_or_excluded_from_its_own_page(client, key, folder)
     pattern = client.get(f"/campaigns/{key}/account", params={"name": "a*"}).text
     assert "/seeds" in pattern
     assert "/exclude" not in pattern, "a name that is a pattern would exclude others too"
+
+
+def test_what_the_file_says_of_an_account_is_shown_on_its_page_and_taken_back_there(client, key, folder):
+    csrf, account = log_in(client), f"/campaigns/{key}/account"
+    name = client.get(f"/api/v1/campaigns/{key}/accounts").json()["accounts"][0]["account"]
+    for what, said, button, path in (
+        ("seeds", "names it as a seed", "Remove from the seeds", ("seeds", "usernames")),
+        ("exclude", "excludes it: it is not read", "Allow again", ("accounts", "exclude")),
+    ):
+        before = sc.CampaignFile.load(folder / "one.toml").settings[path[0]][path[1]]
+        assert said not in client.get(account, params={"name": name}).text
+        post(client, key, what, csrf, accounts=f"@{name.upper()} other")
+        page = client.get(account, params={"name": name}).text
+        assert said in page
+        assert f">{button}</button>" in page
+        assert f'name="remove" value="{name}"' in page
+        control = client.get(f"/campaigns/{key}/control").text
+        assert f'name="remove" value="{name.upper()}" formnovalidate' in control
+        saved = post(client, key, what, csrf, remove=name)
+        assert (saved.status_code, saved.headers["location"][-len(what) :]) == (303, what)
+        assert sc.CampaignFile.load(folder / "one.toml").settings[path[0]][path[1]] == [*before, "other"]
+        given = {"accounts": ["other"], "remove": True}
+        assert client.post(f"/api/v1/campaigns/{key}/{what}", json=given, headers=BEARER).json()["changed"]
+        assert not client.post(f"/api/v1/campaigns/{key}/{what}", json=given, headers=BEARER).json()["changed"]
+        assert sc.CampaignFile.load(folder / "one.toml").settings[path[0]][path[1]] == before
+
+
+def test_of_many_names_the_first_are_shown_and_the_rest_counted(client, key, folder):
+    csrf = log_in(client)
+    post(client, key, "exclude", csrf, accounts="\n".join(f"user{number}" for number in range(MOST_NAMES + 20)))
+    page = client.get(f"/campaigns/{key}/control").text
+    assert page.count('name="remove"') == MOST_NAMES + 1, "and one seed"
+    assert "20 more" in page
 
 
 def test_without_its_token_a_campaign_is_not_started_and_the_variable_is_named(client, key):
