@@ -98,6 +98,7 @@ class CampaignFile:
         >>> file.set("budget", "max_money", 20)
         >>> file.update({"seed": 2, "accounts": {"exclude": ["*_bot"]}})
         >>> file.add("seeds", "usernames", "dora")
+        >>> file.remove("accounts", "exclude", "*_bot")
         >>> file.values["seeds"]["usernames"], file.settings["budget"]["max_money"]
         (['ann', 'cleo', 'dora'], 20.0)
         >>> try:
@@ -258,7 +259,7 @@ class CampaignFile:
         if value not in held:
             self.set(section, key, [*held, value])
 
-    @check_arguments(section=TEXT, key=TEXT)
+    @check_arguments(section=TEXT, key=TEXT, value=ANY)
     def remove(self, section: str, key: str, value: Any) -> None:
         """Remove a value from a list, such as a seed or an excluded account, wherever it is there.
 

@@ -2,19 +2,19 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from socialcrawl.api.argument_checks import FUNCTION, SWITCH, TEXT, ArgumentRule, check_arguments
+from socialcrawl.api.argument_checks import FUNCTION, KEYWORDS, SWITCH, TEXT, ArgumentRule, check_arguments
 from socialcrawl.api.campaign_control import CampaignPlace, await_release, check_start, start_campaign, stop_campaign
 from socialcrawl.api.campaign_drafts import check_own_file, draft_file, load_file
 from socialcrawl.api.campaign_file import VALUES, CampaignFile
 from socialcrawl.api.dataset import Dataset
 from socialcrawl.api.label_file import ENDING, LabelFile
 from socialcrawl.api.post_search import fill_index
-from socialcrawl.api.project_status import CampaignStatus, find_name, make_key, make_status
+from socialcrawl.api.project_status import CampaignStatus, KeptStatuses, find_name, make_key
 from socialcrawl.crawls.kept_crawls import KeptCrawls
 from socialcrawl.daemon.campaign_status import IDLE, OUTDATED, open_upgraded
 from socialcrawl.daemon.database_readings import DatabaseReadings, is_campaign_file
@@ -27,6 +27,9 @@ from socialcrawl.storage.database.filetypes import DATABASE, recognize
 from socialcrawl.storage.database.health import is_missing
 from socialcrawl.text.wording import parse_seconds
 
+KEYS = ArgumentRule(
+    "a list of keys of campaigns", lambda given: KEYWORDS.convert(given) if given or isinstance(given, str) else ()
+)
 PLACES = ArgumentRule("paths or addresses, as text or pathlib.Path", lambda given: tuple(map(os.fspath, given)))
 
 
@@ -76,16 +79,23 @@ class Project:
 
     def __init__(self, places: "Sequence[str | os.PathLike[str]]") -> None:
         self._places = [str(place) for place in places]
-        self._readings, self._crawls = DatabaseReadings(self._places), KeptCrawls()
+        self._readings, self._statuses = DatabaseReadings(self._places), KeptStatuses()
+        self._crawls, self._places_of_keys = KeptCrawls(), dict[str, DatabaseAddress]()
         for place in self._places:
             _check_place(place)
 
     def __repr__(self) -> str:
         return f"<Project {', '.join(self._places)}>"
 
-    def list_campaigns(self) -> list[CampaignStatus]:
-        """Return how all campaigns stand, those without a database too, by name."""
-        return [status for status, _ in self._list()]
+    @check_arguments(watched=KEYS)
+    def list_campaigns(self, *, watched: Collection[str] = ()) -> list[CampaignStatus]:
+        """Return how all campaigns stand, those without a database too, by name.
+
+        Args:
+            watched: keys of campaigns whose changes are wanted at once. Of others, the last reading counts longer where
+                many run.
+        """
+        return [status for status, _ in self._list(watched=watched)]
 
     @check_arguments(campaign=TEXT, fresh=SWITCH)
     def find(self, campaign: str, *, fresh: bool = False) -> CampaignStatus:
@@ -346,20 +356,26 @@ class Project:
         self._readings.forget(where)
         return name in done
 
-    def _list(self, campaign: str | None = None) -> list[tuple[CampaignStatus, DatabaseAddress]]:
+    def _list(
+        self, campaign: str | None = None, watched: Collection[str] = ()
+    ) -> list[tuple[CampaignStatus, DatabaseAddress]]:
         """Return how campaigns stand, by name, with their databases, whose addresses may hold passwords.
 
         Args:
             campaign: the name or key of those that are wanted; None: all.
+            watched: keys of campaigns whose changes are wanted at once.
         """
         now = SystemClock().now()
-        known = self._readings.read_all(now)
+        places = {where for key in watched if (where := self._places_of_keys.get(key)) is not None}
+        known = self._readings.read_all(now, places)
         found = [
-            (make_status(row, reading, known.settings.get(row.file), now), row.where)
+            (self._statuses.make(row, reading, known.settings.get(row.file), now), row.where)
             for reading in known.readings
             for row in reading.rows
             if campaign is None or campaign in (make_key(row), find_name(row))
         ]
+        if campaign is None:
+            self._places_of_keys = {status.key: where for status, where in found}
         return sorted(found, key=lambda pair: (pair[0].name, pair[0].database, pair[0].file or ""))
 
     def _find(self, campaign: str, *, fresh: bool = False) -> tuple[CampaignStatus, DatabaseAddress]:

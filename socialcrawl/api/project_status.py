@@ -26,6 +26,7 @@ from socialcrawl.storage.queries.progress_figures import ProgressFigures
 from socialcrawl.system.loopback import is_loopback
 from socialcrawl.text.wording import parse_seconds, parse_size, pluralize
 
+MOMENT, MOST_KEPT = 2.0, 1_024  # seconds for which a status is kept, and how many are
 NEARLY = 0.8  # part of a budget from which on an alert says so
 UNKNOWN_TOKEN = 401  # the HTTP status by which a server says that it does not know a token at all
 AT_WORK = (RUNNING, WAITING, STALLED, DOWN)
@@ -185,6 +186,27 @@ def make_status(
         test_server=is_loopback((given.get("source") or {}).get("base_url") or ""),
     )
     return replace(status, alerts=tuple(_list_alerts(status, row.where, given, figures, now)))
+
+
+class KeptStatuses:
+    """How campaigns stood a moment ago: what nothing was read of since is not worked out again."""
+
+    def __init__(self) -> None:
+        self._kept: dict[object, tuple[KnownCampaign, Mapping[str, Any] | None, float, CampaignStatus]] = {}
+
+    def make(
+        self, row: KnownCampaign, found: DatabaseReading, settings: Mapping[str, Any] | None, now: float
+    ) -> CampaignStatus:
+        """Return how a campaign stands, see `make_status`; its clock may be MOMENT seconds behind."""
+        place = row.where, row.held.campaign, row.file
+        kept = self._kept.get(place)
+        if kept is not None and kept[0] is row and kept[1] is settings and 0 <= now - kept[2] < MOMENT:
+            return kept[3]
+        status = make_status(row, found, settings, now)
+        if len(self._kept) >= MOST_KEPT:
+            self._kept.clear()
+        self._kept[place] = row, settings, now, status
+        return status
 
 
 def _add_figures(status: CampaignStatus, figures: ProgressFigures) -> CampaignStatus:

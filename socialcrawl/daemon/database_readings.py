@@ -1,10 +1,12 @@
 """What databases say of their campaigns, read again and again by somebody who looks on: cheaply, and without locks.
 
 A file is read when it, its write-ahead log or a lock beside it has changed, and after some seconds in any case, as
-heartbeats grow old. Where reading takes long, or many campaigns run, databases are read less often.
+heartbeats grow old. Where reading takes long, or many campaigns run, databases are read less often, but those of
+campaigns that somebody watches.
 """
 
 import threading
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -22,13 +24,15 @@ from socialcrawl.engine.clock import SteadyClock
 from socialcrawl.errors import SettingsError
 from socialcrawl.storage.daemons import CampaignLease
 from socialcrawl.storage.database.address import DatabaseAddress, parse_address
+from socialcrawl.storage.database.connection import read_inode
 from socialcrawl.storage.database.filetypes import DATABASE, recognize
 from socialcrawl.storage.queries.progress_figures import ProgressFigures
 
 TOGETHER = 16  # databases that are read at the same time
 AGAIN = 5.0  # seconds after which a database with running campaigns is read again though its files did not change
 IDLE_AGAIN = 60.0  # likewise, where none runs
-REST = 10  # times the duration of readings that pass until the next ones: they take about 10 % of a core at most
+REST = 20  # times the duration of readings that pass until the next ones: they take about 5 % of a core at most
+WATCHED = 10  # likewise, of one database that somebody watches
 Named = Mapping[str, Mapping[Path, Settings]]
 Mark = tuple[object, ...]
 
@@ -49,7 +53,7 @@ class DatabaseReading(NamedTuple):
         figures: how far each is, by name.
         mark: the state of its files before they were read; None: a server has none.
         at: when it was read, Unix seconds.
-        took: how many seconds that took.
+        took: how many seconds that took: of the processor for a file, of time for a server.
         watching: ids of the daemons that watch it.
     """
 
@@ -83,16 +87,19 @@ class DatabaseReadings:
         self._files: dict[Path, KnownFile] = {}
         self._last: dict[DatabaseAddress, DatabaseReading] = {}
         self._databases: dict[Path, object] = {}  # files that are databases, and in which state they were found so
+        self._resolved: dict[Path, tuple[object, Path]] = {}
         self._clock = SteadyClock()
         self._lock = threading.Lock()
 
-    def read_all(self, now: float) -> KnownDatabases:
-        """Return what all databases say at an instant (Unix seconds)."""
+    def read_all(self, now: float, watched: Collection[DatabaseAddress] = ()) -> KnownDatabases:
+        """Return what all databases say at an instant (Unix seconds); what is `watched` is read once it changed."""
         with self._lock:
             named, faulty = self._find_databases()
             marks = {where: self._mark(where, names) for where, names in named.items()}
             busy = sum(one.took for one in self._last.values() if _has_running(one, now))
-            due = [where for where in named if self._is_due(where, marks[where], busy, now)]
+            due = [
+                where for where in named if self._is_due(where, marks[where], None if where in watched else busy, now)
+            ]
             known = dict(self._last)
             if due:
                 with ThreadPoolExecutor(min(TOGETHER, len(due))) as pool:  # one that hangs holds up no other
@@ -129,11 +136,19 @@ class DatabaseReadings:
                 faulty.append((inside, known))
                 continue
             where = inside if known is None else known.database
-            where = spelled.setdefault(where.resolve() if isinstance(where, Path) else where, where)
+            where = spelled.setdefault(self._resolve(where) if isinstance(where, Path) else where, where)
             files = found.setdefault(where, {})
             if known is not None and isinstance(inside, Path):
                 files.setdefault(known.name, {})[inside] = known
         return found, faulty
+
+    def _resolve(self, where: Path) -> Path:
+        """Return a path without links; as it was before, if the same file is there."""
+        inode = read_inode(where)
+        kept = self._resolved.get(where)
+        if kept is None or kept[0] != inode or inode is None:
+            kept = self._resolved[where] = inode, where.resolve()
+        return kept[1]
 
     def _list_inside(self, place: str) -> Iterator[DatabaseAddress]:
         """Yield the campaign files and databases of a folder, or the one that a place names."""
@@ -143,7 +158,7 @@ class DatabaseReadings:
             return
         yield from select_campaign_files(where.glob("*.toml"))
         for file in sorted(where.glob("*.db")):
-            inode = (_mark_file(file) or (None,))[0]
+            inode = read_inode(file)
             if self._databases.get(file) != inode and recognize(file) == DATABASE:
                 self._databases[file] = inode
             if inode is not None and self._databases.get(file) == inode:
@@ -170,36 +185,38 @@ class DatabaseReadings:
         """Return whether a database's files are those of its last reading."""
         return mark is not None and where in self._last and mark == self._last[where].mark
 
-    def _is_due(self, where: DatabaseAddress, mark: Mark | None, busy: float, now: float) -> bool:
-        """Return whether a database is to be read again."""
+    def _is_due(self, where: DatabaseAddress, mark: Mark | None, busy: float | None, now: float) -> bool:
+        """Return whether a database is to be read again; `busy`: see `_find_rest`."""
         last, unchanged = self._last.get(where), self._is_unchanged(where, mark)
         return last is None or now - last.at >= _find_rest(last, busy, now, unchanged=unchanged)
 
     def _read(self, where: DatabaseAddress, names: Named, mark: Mark | None, now: float) -> DatabaseReading:
         """Return what a database says now."""
         last, unchanged = self._last.get(where), self._is_unchanged(where, mark)
-        began = self._clock.now()
+        clock = time.thread_time if isinstance(where, Path) else self._clock.now
+        began = clock()
         looks = StatusReading(now, open_as_it_is, all=True, figures=not unchanged)
         rows, live, figures = read_status(where, names, looks)
         if figures is None:
             figures = {} if last is None else last.figures
-        return DatabaseReading(rows, figures, mark, now, self._clock.now() - began, {one.id for one in live})
+        return DatabaseReading(rows, figures, mark, now, clock() - began, {one.id for one in live})
 
 
-def _find_rest(last: DatabaseReading, busy: float, now: float, *, unchanged: bool) -> float:
+def _find_rest(last: DatabaseReading, busy: float | None, now: float, *, unchanged: bool) -> float:
     """Return for how many seconds the last reading of a database is good enough.
 
     A process that ran a campaign may have died, which changes no file.
 
     Args:
         last: the reading.
-        busy: seconds that the last readings of all databases with running campaigns took together.
+        busy: seconds that the last readings of all databases with running campaigns took together; None: somebody
+            watches this one.
         now: Unix seconds.
         unchanged: whether its files are those of the reading.
     """
     if unchanged:
         return AGAIN if _has_running(last, now) else IDLE_AGAIN
-    return REST * max(busy, last.took)
+    return WATCHED * last.took if busy is None else REST * max(busy, last.took)
 
 
 def _has_running(reading: DatabaseReading, now: float) -> bool:

@@ -91,7 +91,7 @@ async def create_file(given: NewFile, live: Live) -> Any:
         file, warnings = await asyncio.to_thread(_create, live.project, given.values)
     except SettingsError as error:
         return answer_wrong(error)
-    found = next((one for one in await live.read() if one.file == str(file.path)), None)
+    found = next((one for one in await live.read(fresh=True) if one.file == str(file.path)), None)
     if found is None:
         raise HTTPException(409, f"{file.path} was written, and is gone.")
     made = _describe(file, begun=False).model_copy(update={"warnings": warnings})

@@ -379,7 +379,7 @@ def _save(file: CampaignFile, form: EditForm, changes: Mapping[str, Any]) -> lis
 
 async def _go_on(live: LiveStatus, path: Path, how: str) -> Response:
     """Lead to the form of a file that was saved."""
-    found = [one.key for one in await live.read() if one.file == str(path)]
+    found = [one.key for one in await live.read(fresh=True) if one.file == str(path)]
     return RedirectResponse(f"/campaigns/{found[0]}/edit?saved={how}" if found else "/", 303)
 
 

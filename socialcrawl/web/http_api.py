@@ -78,9 +78,9 @@ async def find_status(live: LiveStatus, key: str) -> CampaignStatus:
     Raises:
         HTTPException: there is none.
     """
-    for one in await live.read():
-        if one.key == key:
-            return one
+    for fresh in (False, True):  # a new one is unknown until the next look
+        if (found := next((one for one in await live.read(fresh=fresh) if one.key == key), None)) is not None:
+            return found
     raise HTTPException(404, f"There is no campaign {key!r} here.")
 
 
@@ -223,5 +223,5 @@ async def change_campaign(live: LiveStatus, status: CampaignStatus, what: str) -
 
 async def _change(live: LiveStatus, status: CampaignStatus, what: str) -> ChangedItem:
     changed = await change_campaign(live, status, what)
-    found = next((one for one in await live.read() if one.key == status.key), status)
+    found = next((one for one in await live.read(fresh=True) if one.key == status.key), status)
     return ChangedItem(changed=changed, campaign=describe_campaign(found))

@@ -3,9 +3,13 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from math import inf
 
 from socialcrawl import CampaignStatus, Project, SocialcrawlError
+from socialcrawl.system.host_names import App, Message, Receive, Scope, Send
+from socialcrawl.web.security import SAFE_METHODS
 
 INTERVAL = 1.0  # seconds between two looks
 MOST_VIEWERS = 64  # open pages that are kept up to date
@@ -21,27 +25,44 @@ class LiveStatus:
 
     Args:
         project: its campaigns.
+        now: the clock, Unix seconds.
         interval: seconds between two looks.
     """
 
-    def __init__(self, project: Project, interval: float = INTERVAL) -> None:
+    def __init__(self, project: Project, now: Callable[[], float], interval: float = INTERVAL) -> None:
         self.project = project
-        self._interval = interval
+        self._interval, self._now = interval, now
         self._known: Sequence[CampaignStatus] = ()
         self._version = 0
         self._viewers = 0
+        self._watched: Counter[str] = Counter()
         self._changed = asyncio.Condition()
         self._reading = asyncio.Lock()
+        self._looked_at, self._changes = -inf, 0
 
     @property
     def known(self) -> Sequence[CampaignStatus]:
         """How all campaigns stood at the last look."""
         return self._known
 
-    async def read(self) -> Sequence[CampaignStatus]:
-        """Return how all campaigns stand now; those who ask at the same time share one look."""
+    async def read(self, *, fresh: bool = False) -> Sequence[CampaignStatus]:
+        """Return how all campaigns stand now, or did at the last look of the poller, unless it is to be `fresh`.
+
+        Those who ask at the same time share one look.
+        """
+        if not fresh and self._viewers and 0 <= self._now() - self._looked_at < 2 * self._interval:
+            return self._known
+        return await self._look()
+
+    def expire(self) -> None:
+        """Have whoever asks next look again: somebody has changed something."""
+        self._looked_at, self._changes = -inf, self._changes + 1
+
+    async def _look(self) -> Sequence[CampaignStatus]:
         async with self._reading:
-            known = await asyncio.to_thread(self.project.list_campaigns)
+            began, changes = self._now(), self._changes
+            known = await asyncio.to_thread(self.project.list_campaigns, watched=[*self._watched])
+            self._looked_at = began if changes == self._changes else -inf
         if known != self._known:
             async with self._changed:
                 self._known, self._version = known, self._version + 1
@@ -53,13 +74,16 @@ class LiveStatus:
         while True:
             if self._viewers:
                 try:
-                    await self.read()
+                    await self._look()
                 except SocialcrawlError as error:  # a place that is gone for a moment
                     logging.getLogger(__name__).warning("%s", error)
             await asyncio.sleep(self._interval)
 
-    async def watch(self) -> AsyncIterator[Sequence[CampaignStatus] | None]:
+    async def watch(self, key: str | None = None) -> AsyncIterator[Sequence[CampaignStatus] | None]:
         """Yield how all campaigns stand, at once and after each change; None as a sign of life.
+
+        Args:
+            key: of the campaign that is looked at, whose changes are wanted at once; None: of none more than of others.
 
         Raises:
             TooManyViewersError: as many watch as may.
@@ -67,6 +91,8 @@ class LiveStatus:
         if self._viewers >= MOST_VIEWERS:
             raise TooManyViewersError(f"{MOST_VIEWERS} pages are open: close one of them.")
         self._viewers += 1
+        looked_at = () if key is None else (key,)
+        self._watched.update(looked_at)
         try:
             yield await self.read()
             seen = self._version
@@ -79,7 +105,31 @@ class LiveStatus:
                 yield known
         finally:
             self._viewers -= 1
+            self._watched -= Counter(looked_at)
 
     async def _wait_beyond(self, seen: int) -> None:
         """Wait for a change after the one with number `seen`; the lock is held."""
         await self._changed.wait_for(lambda: self._version != seen)
+
+
+class ExpireAfterChanges:
+    """An application that changes campaigns: once a change is answered, others look at the campaigns anew.
+
+    Args:
+        app: the application.
+        live: what knows how they stand.
+    """
+
+    def __init__(self, app: App, live: LiveStatus) -> None:
+        self.app, self.live = app, live
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self.live.expire()
+            await send(message)
+
+        changes = scope["type"] == "http" and scope["method"] not in SAFE_METHODS
+        await self.app(scope, receive, answer if changes else send)

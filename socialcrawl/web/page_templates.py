@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -16,10 +17,13 @@ from socialcrawl.text.terminal import escape_controls
 from socialcrawl.text.wording import format_span
 from socialcrawl.web.campaign_reports import make_account_path
 from socialcrawl.web.field_labels import name_field
+from socialcrawl.web.overview_choice import OverviewChoice
+from socialcrawl.web.security import PageVisitor
 from socialcrawl.web.sparkline import draw_sparkline
 from socialcrawl.web.window_strip import draw_window_strip
 
 FOLDER = Path(__file__).parent
+MOST_ROWS = 512  # that are kept as they were made last
 SPENT = re.compile(r"\bthe budget max_(posts|nodes|time) = .* is reached|\bthe time of its budget is over")
 CALM = {
     "running": "good", "done": "good", "waiting": "calm", "resting": "calm", "idle": "calm", "elsewhere": "calm",
@@ -62,9 +66,10 @@ def make_templates() -> Environment:
     made.globals |= {
         "version": __version__,
         "spark": draw_spark,
-        "strip": lambda status: Markup(draw_window_strip(status)),  # noqa: S704  (made of numbers)
+        "strip": draw_strip,
         "account_path": make_account_path,
         "buttons": list_buttons,
+        "row": _make_row_maker(made),
         "trusted": Markup,  # of fragments that `render` made of elements, whose texts are escaped
     }
     return made
@@ -144,11 +149,27 @@ def is_untold(status: CampaignStatus) -> bool:
     return bool(status.why) and not any(status.why in alert for alert in status.alerts)
 
 
+def _make_row_maker(templates: Environment) -> Callable[..., Markup]:
+    """Return what makes the row of a campaign on the overview; most campaigns stand as they did a moment ago."""
+
+    @lru_cache(MOST_ROWS)
+    def make_row(one: CampaignStatus, place: str, visitor: PageVisitor, choice: OverviewChoice) -> Markup:
+        shown = templates.get_template("campaign_row.html").render(one=one, place=place, visitor=visitor, choice=choice)
+        return Markup(shown)  # noqa: S704  (of a template, which escapes)
+
+    return make_row
+
+
 def draw_spark(status: CampaignStatus) -> Markup:
     """Return the small curve of a campaign; "" where there is none yet."""
     curve: Sequence[float] = status.curve
     said = f"Found so far, by step: {curve[-1]:,.1f} at the end" if curve else ""
     return Markup(draw_sparkline(curve, said))  # noqa: S704  (made of numbers)
+
+
+def draw_strip(status: CampaignStatus) -> Markup:
+    """Return how far the latest windows of a campaign were used; "" where none is known."""
+    return Markup(draw_window_strip(status))  # noqa: S704  (made of numbers)
 
 
 def mark_matches(post: Mapping[str, Any]) -> list[tuple[str, bool]]:

@@ -90,7 +90,7 @@ async def follow_campaign(request: Request, status: Status, live: Live) -> Respo
         found = next((one for one in campaigns if one.key == status.key), status)
         return render_fragment(request, "campaign_status.html", status=found)
 
-    return _stream(request, live, make)
+    return _stream(request, live, make, status.key)
 
 
 @pages.get("/campaigns/{key}/account", dependencies=OWN)
@@ -219,13 +219,18 @@ def _fill_list(project: Project, campaigns: Sequence[CampaignStatus], choice: Ov
     }
 
 
-def _stream(request: Request, live: LiveStatus, make: Callable[[Sequence[CampaignStatus]], str]) -> Response:
-    """Return a stream of events: what `make` makes of each change that changes it, while the sender may read it."""
+def _stream(
+    request: Request, live: LiveStatus, make: Callable[[Sequence[CampaignStatus]], str], key: str | None = None
+) -> Response:
+    """Return a stream of events: what `make` makes of each change that changes it, while the sender may read it.
+
+    `key`: of the campaign that is looked at; None: all are.
+    """
     access: Access = request.app.state.access
 
     async def send() -> AsyncIterator[str]:
         before = None
-        async for campaigns in live.watch():
+        async for campaigns in live.watch(key):
             if not access.may_go_on_reading(request.state.visitor, request.headers):
                 return
             made = before if campaigns is None else await asyncio.to_thread(make, campaigns)

@@ -35,7 +35,7 @@ from socialcrawl.web.kept_readings import PATIENCE
 from socialcrawl.web.label_api import label_api
 from socialcrawl.web.label_pages import label_pages
 from socialcrawl.web.label_queues import LabelQueues
-from socialcrawl.web.live_status import INTERVAL, LiveStatus
+from socialcrawl.web.live_status import INTERVAL, ExpireAfterChanges, LiveStatus
 from socialcrawl.web.page_answers import render
 from socialcrawl.web.page_templates import FOLDER, make_templates
 from socialcrawl.web.pages import pages
@@ -106,7 +106,7 @@ def make_app(project: Project, settings: WebSettings) -> App:
     Raises:
         SettingsError: Plotly is not installed.
     """
-    live = LiveStatus(project, settings.interval)
+    live = LiveStatus(project, settings.now, settings.interval)
 
     @asynccontextmanager
     async def watch_campaigns(app: FastAPI) -> AsyncIterator[None]:
@@ -134,7 +134,7 @@ def make_app(project: Project, settings: WebSettings) -> App:
     app.add_exception_handler(RequestValidationError, _answer_invalid)
     app.add_exception_handler(SocialcrawlError, _answer_failure)
     app.add_exception_handler(Exception, _answer_fault)
-    guarded: App = AccessGuard(app, settings.access)
+    guarded: App = AccessGuard(ExpireAfterChanges(app, live), settings.access)
     return SecureHeaders(HostGuard(BodyGuard(guarded), settings.hosts))
 
 

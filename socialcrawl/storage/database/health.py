@@ -10,7 +10,7 @@ from tempfile import TemporaryFile
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine, inspect, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, OperationalError, ProgrammingError
 
 from socialcrawl.errors import StoreError
 from socialcrawl.storage.database.address import DatabaseAddress
@@ -18,6 +18,8 @@ from socialcrawl.storage.database.connection import make_alembic_config, make_se
 from socialcrawl.storage.database.filetypes import require_database
 from socialcrawl.storage.database.trouble import convert_error
 
+VERSION_TABLE = "alembic_version"
+REVISION = text("select version_num from alembic_version")
 CURRENT, OLDER, NEWER, EMPTY, FOREIGN = "current", "older", "newer", "empty", "foreign"
 
 
@@ -78,14 +80,23 @@ def find_write_error(where: DatabaseAddress) -> str | None:
 
 def read_schema_state(connection: Connection) -> str:
     """Return the state of a database's schema: CURRENT, OLDER, NEWER than this program's, EMPTY or FOREIGN."""
+    known, revision = _list_revisions(), _read_revision(connection)
+    if revision is not None:
+        return NEWER if revision not in known else CURRENT if revision == known[0] else OLDER
     with connection.begin():
-        tables, revision = set(inspect(connection).get_table_names()), None
-        if "alembic_version" in tables:
-            revision = connection.execute(text("select version_num from alembic_version")).scalar()
-    known = _list_revisions()
-    if revision is None:
-        return FOREIGN if tables - {"alembic_version"} else EMPTY
-    return NEWER if revision not in known else CURRENT if revision == known[0] else OLDER
+        return FOREIGN if set(inspect(connection).get_table_names()) - {VERSION_TABLE} else EMPTY
+
+
+def _read_revision(connection: Connection) -> str | None:
+    """Return the version of a database's schema; None where it says none. Databases are looked at again and again."""
+    try:
+        with connection.begin():
+            return connection.execute(REVISION).scalar()
+    except (OperationalError, ProgrammingError):
+        with connection.begin():
+            if inspect(connection).has_table(VERSION_TABLE):
+                raise  # it is there, and cannot be read
+    return None
 
 
 @cache

@@ -1,6 +1,7 @@
 """How many requests a campaign sent in each of its latest windows, counted in the ledger, in SQL."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from statistics import median_low
 from typing import Any, NamedTuple
@@ -8,24 +9,24 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, text
 
 from socialcrawl.engine.model import format_time, parse_time
-from socialcrawl.storage.answer_packing import parse_headers
+from socialcrawl.storage.answer_packing import parse_all_headers
 
 WINDOWS = 24  # that are counted
 BEFORE = 2  # windows before them, in which the first one is looked for
-ENDPOINTS = """
+ENDPOINTS = text("""
 select endpoint, count(*) filter (where coalesce(kind, '') <> 'held'), coalesce(sum(coalesce(cost, most)), 0),
   min(sent_at), max(sent_at), coalesce(sum(case when arrived_at is null or kind = 'lost' then items else posts end), 0),
   count(*) filter (where kind = 'refused')
 from request where campaign = :campaign group by endpoint
-"""
-SECONDS = """
+""")
+SECONDS = text("""
 select substr(sent_at, 1, 19), endpoint, count(*) from request
 where campaign = :campaign and sent_at >= :since and coalesce(kind, '') <> 'held' group by 1, 2 order by 1
-"""
-HEADERS = """
+""")
+HEADERS = text("""
 select endpoint, headers from request
 where campaign = :campaign and sent_at >= :since and headers is not null order by sent_at desc limit :rows
-"""
+""")
 ANSWERS = 300  # the latest, in which limits of the server are looked for
 ROUNDING = 2.0  # seconds by which the length of a window in headers may be wrong
 
@@ -77,7 +78,7 @@ FindRule = Callable[[Mapping[str, Any], str], WindowRule | None]
 
 def read_spending(connection: Connection, campaign: int) -> list[Spending]:
     """Return what a campaign requested of each endpoint; called in a transaction."""
-    rows = connection.execute(text(ENDPOINTS), {"campaign": campaign})
+    rows = connection.execute(ENDPOINTS, {"campaign": campaign})
     return [Spending(row[0], int(row[1]), int(row[2]), row[3], row[4], int(row[5]), int(row[6])) for row in rows]
 
 
@@ -101,7 +102,7 @@ def read_latest_windows(
     last = max(parse_time(one.last) for one in spent if rule.shares(one.endpoint))
     rule = _learn_rule(connection, campaign, rule, last)
     since = format_time(max(0.0, last - (WINDOWS + BEFORE) * rule.d))
-    rows = connection.execute(text(SECONDS), {"campaign": campaign, "since": since})
+    rows = connection.execute(SECONDS, {"campaign": campaign, "since": since})
     sent = [(parse_time(f"{second}Z"), count) for second, endpoint, count in rows if rule.shares(endpoint)]
     windows = [*_split(_skip_broken(sent, rule), rule)][-WINDOWS:]
     begins, requests = ([one[end] for one in windows] for end in (0, 1))
@@ -111,7 +112,8 @@ def read_latest_windows(
 def _learn_rule(connection: Connection, campaign: int, rule: WindowRule, last: float) -> WindowRule:
     """Return a rule with the limit and the length that the server's latest answers tell, where these are smaller."""
     asked = {"campaign": campaign, "since": format_time(max(0.0, last - BEFORE * rule.d)), "rows": ANSWERS}
-    answers = (parse_headers(row[1]) for row in connection.execute(text(HEADERS), asked) if rule.shares(row[0]))
+    shares = lru_cache(None)(rule.shares)
+    answers = parse_all_headers([row[1] for row in connection.execute(HEADERS, asked) if shares(row[0])])
     told = [
         (date, min(own, key=lambda limit: limit.left))
         for date, limits in answers

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, bindparam, text
+from sqlalchemy import Connection, TextClause, bindparam, text
 
 from socialcrawl.engine.model import STEPS, Act
 from socialcrawl.storage.queries.latest_windows import FindRule, LatestWindows, read_latest_windows, read_spending
@@ -14,15 +14,15 @@ from socialcrawl.storage.queries.open_requests import RefusedToken, RequestsInFl
 from socialcrawl.storage.queries.row_values import join_transaction
 
 BUCKETS = 48  # points of the small curve
-CAMPAIGNS = """
+CAMPAIGNS = text("""
 select c.id, c.name, coalesce((select v.settings from version v where v.campaign = c.id
   order by v.number desc limit 1), c.settings) as settings from campaign c order by c.id
-"""
-ON_TOPIC = "select count(*) from hit where campaign = :campaign"
-PICKS = """
+""")
+ON_TOPIC = text("select count(*) from hit where campaign = :campaign")
+PICKS = text("""
 select p.act, count(*) from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
 where o.campaign = :campaign group by 1
-"""
+""")
 CURVE = """
 select place * :buckets / :total as bucket, sum(found) from (
   select row_number() over (order by o.n) - 1 as place, coalesce({found}, 0) as found
@@ -80,7 +80,7 @@ def read_progress_figures(connection: Connection, find_rule: FindRule) -> dict[s
         find_rule: returns the rule of the rate limit of an endpoint, by the settings of a campaign.
     """
     with join_transaction(connection):
-        known = connection.execute(text(CAMPAIGNS)).all()
+        known = connection.execute(CAMPAIGNS).all()
         return {row.name: _read_one(connection, row, find_rule) for row in known}
 
 
@@ -88,9 +88,9 @@ def _read_one(connection: Connection, row: Any, find_rule: FindRule) -> Progress
     number, settings = row.id, orjson.loads(row.settings)
     spent = read_spending(connection, number)
     last = max((one.last for one in spent), default=None)
-    on_topic = connection.execute(text(ON_TOPIC), {"campaign": number}).scalar_one()
+    on_topic = connection.execute(ON_TOPIC, {"campaign": number}).scalar_one()
     valued = [act for act in STEPS if act not in WITHOUT_VALUE]
-    picks = {row[0]: int(row[1]) for row in connection.execute(text(PICKS), {"campaign": number})}
+    picks = {row[0]: int(row[1]) for row in connection.execute(PICKS, {"campaign": number})}
     of_posts = not any(picks.get(act) for act in valued)
     acts = WITHOUT_VALUE if of_posts else tuple(valued)
     steps = sum(picks.get(act, 0) for act in acts)
@@ -113,8 +113,13 @@ def _read_one(connection: Connection, row: Any, find_rule: FindRule) -> Progress
     )
 
 
+@cache
+def _make_curve_query(found: str) -> TextClause:
+    return text(CURVE.format(found=found)).bindparams(bindparam("acts", expanding=True))
+
+
 def _read_curve(connection: Connection, campaign: int, acts: Any, total: int, found: str) -> tuple[float, ...]:
-    query = text(CURVE.format(found=found)).bindparams(bindparam("acts", expanding=True))
+    query = _make_curve_query(found)
     given = {"campaign": campaign, "acts": list(acts), "total": total, "buckets": min(BUCKETS, total)}
     curve, so_far = [0.0], 0.0
     for _, value in connection.execute(query, given):

@@ -131,9 +131,25 @@ def test_databases_with_running_campaigns_share_the_time_for_reading(read):
     running = first._replace(rows=[row._replace(held=row.held.__class__("a", None, state="running"))
                                    for row in first.rows], took=0.1)  # fmt: skip
     busy = 3 * running.took
-    assert database_readings._find_rest(running, busy, NOW, unchanged=False) == pytest.approx(3.0)
-    assert database_readings._find_rest(first._replace(took=0.1), busy, NOW, unchanged=False) == pytest.approx(3.0)
-    assert database_readings._find_rest(first._replace(took=0.1), 0.0, NOW, unchanged=False) == pytest.approx(1.0)
+    assert database_readings._find_rest(running, busy, NOW, unchanged=False) == pytest.approx(6.0)
+    assert database_readings._find_rest(first._replace(took=0.1), busy, NOW, unchanged=False) == pytest.approx(6.0)
+    assert database_readings._find_rest(first._replace(took=0.1), 0.0, NOW, unchanged=False) == pytest.approx(2.0)
+    assert database_readings._find_rest(running, None, NOW, unchanged=False) == pytest.approx(1.0), "it is watched"
+
+
+def test_a_watched_database_is_read_once_it_changed_though_many_others_are_busy(folder, monkeypatch):
+    monkeypatch.setattr(database_readings, "REST", 1e9)
+    readings = DatabaseReadings([str(folder)])
+
+    def read_state(seconds, *watched):
+        (found,) = readings.read_all(NOW + seconds, watched).readings
+        return found.rows[0].held.state
+
+    assert read_state(0.0) == "done"
+    with opened(folder / "example.db") as connection:
+        daemons.pause_campaigns(connection, ["example"], NOW)
+    assert read_state(30.0) == "done"
+    assert read_state(30.0, folder / "example.db") == "paused"
 
 
 def test_a_file_that_is_no_database_and_one_that_vanishes_are_left_out(folder):

@@ -56,7 +56,7 @@ def page_of(text, template):
               "name": text, "page": None, "cost": text, "note": text, "offers": True,
               "shown": BudgetForm(text, {"steps": text}, {"steps": text}), "conflict": [(text,) * 4],
               "given": {"seeds": text}, "wrong": dict.fromkeys(("", "steps", "seeds"), text), "budget": BUDGET,
-              "forms": EditableSettings(text, {"steps": 1}, {"seeds": 1})}  # fmt: skip
+              "most_names": 1, "forms": EditableSettings(text, {"steps": 1}, {"seeds": [text] * 2})}  # fmt: skip
     values |= {"wanted": PostChoice(query=text, author=text, since=text, until=text), "begun": True, "terms": text,
                "errors": dict.fromkeys(("query", "author", "since", "until"), text), "why": text, "query": text,
                "index": IndexItem(needed=True, running=False, posts=0, why=text), "queries": [], "chosen": None,
