@@ -229,8 +229,10 @@ def _check_fleet(plan: Plan, scheduler: str) -> DoctorCheck:
         return DoctorCheck(
             WARN, "workers", f"{scheduler} has no workers yet: start some with `dask worker {scheduler}`"
         )
-    if wrong := [f"{name}: {why}" for name, facts in found.items() for why in facts.list_faults()]:
-        return DoctorCheck(FAIL, "workers", "; ".join(wrong))
+    if faults := {name: why for name, facts in found.items() if (why := facts.list_faults())}:
+        wrong = "; ".join(f"{name}: {', '.join(why)}" for name, why in faults.items())
+        count = f"{len(faults)} of {pluralize(len(found), 'worker')} cannot send"
+        return DoctorCheck(FAIL, "workers", f"{count}: {wrong}. Then start them again")
     names = f"{pluralize(len(found), 'worker')} of {scheduler}"
     return DoctorCheck(OK, "workers", f"{names}, with this version of socialcrawl and all tokens")
 
