@@ -229,8 +229,8 @@ def _check_fleet(plan: Plan, scheduler: str) -> DoctorCheck:
         return DoctorCheck(
             WARN, "workers", f"{scheduler} has no workers yet: start some with `dask worker {scheduler}`"
         )
-    if faults := {name: why for name, facts in found.items() if (why := facts.list_faults())}:
-        wrong = "; ".join(f"{name}: {', '.join(why)}" for name, why in faults.items())
+    if faults := {name: lacks for name, facts in found.items() if (lacks := facts.list_faults())}:
+        wrong = "; ".join(f"{name}: {', '.join(lacks)}" for name, lacks in faults.items())
         count = f"{len(faults)} of {pluralize(len(found), 'worker')} cannot send"
         return DoctorCheck(FAIL, "workers", f"{count}: {wrong}. Then start them again")
     names = f"{pluralize(len(found), 'worker')} of {scheduler}"
