@@ -1,7 +1,7 @@
 """How often posts contain a topic that somebody tries out, counted within a time.
 
 Regular expressions can take longer for one text than anybody waits, and nothing interrupts them: they are counted in a
-process of their own. The system ends it when it has used so much time of the processor, however busy the machine is.
+process of their own. The system ends that process at a limit of processor time, which a busy machine does not use up.
 """
 
 import os

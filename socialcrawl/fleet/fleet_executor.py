@@ -13,7 +13,8 @@ from socialcrawl.fleet.shared_fleets import Fleet, SharedFleets
 from socialcrawl.fleet.worker_wires import WireSpec
 
 SOON, LATER = 0.2, 5.0  # seconds until workers are looked for again: of a campaign that has just begun, and else
-BEGINNING = 10.0  # seconds for which a campaign has just begun, and for which workers may be absent without a word
+BEGINNING = 10.0  # seconds for which a campaign has just begun
+ABSENT = 10.0  # seconds without workers after which people are told
 
 
 def check_fleet(plan: Plan) -> None:
@@ -98,7 +99,7 @@ class FleetPlanner:
     def describe_absence(self) -> str | None:
         """Return why no worker can send, once requests have waited for one for a while; None: all is well."""
         since = self._absent_since
-        return None if since is None or self.now() - since < BEGINNING else self._explain_absence()
+        return None if since is None or self.now() - since < ABSENT else self._explain_absence()
 
     def _explain_absence(self) -> str | None:
         return self.executor.fleet.explain_absence(self.executor.campaign)

@@ -169,10 +169,5 @@ def pack_headers(reply: Reply) -> str:
 
 def parse_headers(text: str | None) -> tuple[float | None, Sequence[Limit]]:
     """Return the server's clock and limits that `pack_headers` wrote."""
-    return parse_all_headers([text or "[null, []]"])[0]
-
-
-def parse_all_headers(texts: Sequence[str]) -> list[tuple[float | None, Sequence[Limit]]]:
-    """Return the same of several texts."""
-    found = orjson.loads(f"[{','.join(texts)}]")
-    return [(date, [Limit(*limit) for limit in limits]) for date, limits in found]
+    date, limits = orjson.loads(text or "[null, []]")
+    return date, [Limit(*limit) for limit in limits]

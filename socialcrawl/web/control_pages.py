@@ -133,15 +133,16 @@ def _change_accounts(
     only = removed or form.get("account")  # from the page of an account
     listed = form.get("accounts", "") if only is None else only
     names = [name for one in listed.split() if (name := one.strip(","))] if only is None else [only]
+    given = {what: listed} if removed is None else {}  # the form adds: it gets no account that was to be removed
     try:
         file = project.load_file(status.key, digest=form.get("digest"))
         changed = change_accounts(file, what, names, remove=removed is not None)
     except ConflictError:
-        said = "Somebody else has changed the file meanwhile. Press again to add these to the file as it is now."
-        given = {what: listed}
+        again = "Press again to add these to" if removed is None else "Press Remove again to remove it from"
+        said = f"Somebody else has changed the file meanwhile. {again} the file as it is now."
         return _show_forms(request, project, status, wrong={what: said}, given=given, code=409)
     except SettingsError as error:
-        return _show_forms(request, project, status, wrong={what: str(error)}, given={what: listed})
+        return _show_forms(request, project, status, wrong={what: str(error)}, given=given)
     return _end_change(request, status, project, form, what if changed else "none")
 
 

@@ -55,7 +55,7 @@ class LiveStatus:
         return await self._look()
 
     def expire(self) -> None:
-        """Have whoever asks next look again: somebody has changed something."""
+        """Forget the time of the last look: the next page looks again."""
         self._looked_at, self._changes = -inf, self._changes + 1
 
     async def _look(self) -> Sequence[CampaignStatus]:
@@ -113,7 +113,7 @@ class LiveStatus:
 
 
 class ExpireAfterChanges:
-    """An application that changes campaigns: once a change is answered, others look at the campaigns anew.
+    """Lets the next page look at the campaigns again after each request that may have changed one.
 
     Args:
         app: the application.

@@ -1,7 +1,6 @@
 """How many requests a campaign sent in each of its latest windows, counted in the ledger, in SQL."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from itertools import pairwise
 from statistics import median_low
 from typing import Any, NamedTuple
@@ -9,7 +8,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, text
 
 from socialcrawl.engine.model import format_time, parse_time
-from socialcrawl.storage.answer_packing import parse_all_headers
+from socialcrawl.storage.answer_packing import parse_headers
 
 WINDOWS = 24  # that are counted
 BEFORE = 2  # windows before them, in which the first one is looked for
@@ -112,8 +111,7 @@ def read_latest_windows(
 def _learn_rule(connection: Connection, campaign: int, rule: WindowRule, last: float) -> WindowRule:
     """Return a rule with the limit and the length that the server's latest answers tell, where these are smaller."""
     asked = {"campaign": campaign, "since": format_time(max(0.0, last - BEFORE * rule.d)), "rows": ANSWERS}
-    shares = lru_cache(None)(rule.shares)
-    answers = parse_all_headers([row[1] for row in connection.execute(HEADERS, asked) if shares(row[0])])
+    answers = (parse_headers(row[1]) for row in connection.execute(HEADERS, asked) if rule.shares(row[0]))
     told = [
         (date, min(own, key=lambda limit: limit.left))
         for date, limits in answers

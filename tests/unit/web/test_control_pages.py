@@ -323,6 +323,15 @@ def test_what_the_file_says_of_an_account_is_shown_on_its_page_and_taken_back_th
         assert sc.CampaignFile.load(folder / "one.toml").settings[path[0]][path[1]] == before
 
 
+def test_an_account_that_was_to_be_removed_is_not_put_into_the_form_that_adds(client, key, folder):
+    csrf, before = log_in(client), digest(client, key)
+    (folder / "one.toml").write_text(FILE.replace('["ann"]', '["ann", "dora"]'), "utf-8")
+    page = client.post(f"/campaigns/{key}/seeds", data={"csrf": csrf, "digest": before, "remove": "ann"})
+    assert (page.status_code, "Press Remove again" in page.text) == (409, True)
+    assert "ann</textarea>" not in page.text
+    assert sc.CampaignFile.load(folder / "one.toml").values["seeds"]["usernames"] == ["ann", "dora"]
+
+
 def test_of_many_names_the_first_are_shown_and_the_rest_counted(client, key, folder):
     csrf = log_in(client)
     post(client, key, "exclude", csrf, accounts="\n".join(f"user{number}" for number in range(MOST_NAMES + 20)))
