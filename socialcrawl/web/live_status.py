@@ -77,6 +77,8 @@ class LiveStatus:
                     await self._look()
                 except SocialcrawlError as error:  # a place that is gone for a moment
                     logging.getLogger(__name__).warning("%s", error)
+                except Exception:  # else all open pages would stand still, and say that they are live
+                    logging.getLogger(__name__).exception("Campaigns could not be read.")
             await asyncio.sleep(self._interval)
 
     async def watch(self, key: str | None = None) -> AsyncIterator[Sequence[CampaignStatus] | None]:

@@ -31,6 +31,7 @@ Opened: TypeAlias = Connection
 UNLOCKED = "socialcrawl_unlocked"  # execution option of a connection whose next transaction takes no writer's lock
 TRIAL = "socialcrawl_trial"  # execution option of a connection whose transactions are never committed
 _upgrading = threading.Lock()  # alembic keeps what it works on in one place for the whole process
+_importing = threading.Lock()  # its modules import each other in a circle, which breaks where two threads begin at once
 _creating = threading.Lock()  # held while a file is created: to close one lets go of SQLite's locks on it
 OURS = 0x50C1A1  # what tells our advisory locks from those of other programs in a PostgreSQL database
 
@@ -328,12 +329,12 @@ def upgrade(connection: Connection, *, announce: bool = True) -> None:
     Raises:
         StoreError: the database has a version that this program does not know, or is another program's.
     """
-    from alembic import command  # noqa: PLC0415  (a third of a second that `--help` need not pay)
+    config = make_alembic_config()
+    from alembic import command  # noqa: PLC0415
     from alembic.runtime.migration import MigrationContext  # noqa: PLC0415
     from alembic.script import ScriptDirectory  # noqa: PLC0415
     from alembic.util import CommandError  # noqa: PLC0415
 
-    config = make_alembic_config()
     with read_unlocked(connection):  # mostly there is nothing to do, and nobody to be waited for
         held = MigrationContext.configure(connection).get_current_revision()
         if held is not None and held == ScriptDirectory.from_config(config).get_current_head():
@@ -363,8 +364,12 @@ def upgrade(connection: Connection, *, announce: bool = True) -> None:
 
 
 def make_alembic_config() -> Any:
-    """Return the configuration of alembic, pointing at the migrations of the wheel or of the checkout."""
-    from alembic.config import Config  # noqa: PLC0415
+    """Return the configuration of alembic, pointing at the migrations of the wheel or of the checkout.
+
+    It imports all of alembic that is used here: no other part of it is imported before this was called.
+    """
+    with _importing:
+        from alembic.config import Config  # noqa: PLC0415  (a third of a second that `--help` need not pay)
 
     config = Config()
     config.set_main_option("script_location", str(find_folder("migrations")))

@@ -102,9 +102,10 @@ def _read_revision(connection: Connection) -> str | None:
 @cache
 def _list_revisions() -> list[str]:
     """Return the versions of the schema that this program knows, the newest first."""
+    config = make_alembic_config()
     from alembic.script import ScriptDirectory  # noqa: PLC0415
 
-    return [script.revision for script in ScriptDirectory.from_config(make_alembic_config()).walk_revisions()]
+    return [script.revision for script in ScriptDirectory.from_config(config).walk_revisions()]
 
 
 def has_tables(connection: Connection, where: DatabaseAddress) -> bool:

@@ -13,10 +13,12 @@ class CountingProject:
     """A project whose campaigns a test changes; it counts how often they are read."""
 
     def __init__(self):
-        self.campaigns, self.reads, self.watched = ["one"], 0, []
+        self.campaigns, self.reads, self.watched, self.error = ["one"], 0, [], None
 
     def list_campaigns(self, watched=()):
         self.reads += 1
+        if self.error is not None:
+            raise self.error
         self.watched = sorted(watched)
         return list(self.campaigns)
 
@@ -49,6 +51,27 @@ def test_several_viewers_share_the_reading_and_each_hears_of_each_change_once():
         return seen
 
     assert asyncio.run(watch()) == [[["one"], ["two"], ["three"]]] * 3
+
+
+def test_an_unexpected_error_of_one_look_is_logged_and_the_next_look_is_shown(caplog):
+    async def watch():
+        project = CountingProject()
+        live = LiveStatus(project, time.time, interval=0.001)
+        seen = []
+        viewer = asyncio.create_task(follow(live, seen, 2))
+        while not seen:  # noqa: ASYNC110 (the viewer is a task)
+            await asyncio.sleep(0.001)
+        project.error = ImportError("a module that is only half there")
+        poller = asyncio.create_task(live.poll())
+        while not caplog.records:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+        project.error, project.campaigns = None, ["two"]
+        await viewer
+        poller.cancel()
+        return seen
+
+    assert asyncio.run(watch()) == [["one"], ["two"]]
+    assert "a module that is only half there" in caplog.text
 
 
 def test_as_many_viewers_as_are_kept_up_to_date_and_no_more(monkeypatch):

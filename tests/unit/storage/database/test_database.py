@@ -195,3 +195,45 @@ def test_a_wheel_brings_its_migrations_and_its_config(tmp_path):
     assert ran.stdout.startswith(str(tmp_path / "site"))
     with opened(elsewhere / "a.db", create=False) as connection:
         assert tables(connection) == {"alembic_version", *metadata.tables}
+
+
+FIRST_USE = """
+import sys, threading, time
+
+from sqlalchemy import create_engine
+
+from socialcrawl.storage.database.connection import upgrade
+from socialcrawl.storage.database.health import read_schema_state
+
+
+class SlowFinder:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.startswith("alembic"):
+            begun.set()
+            time.sleep(0.01)  # the other thread goes on in the middle of each import
+
+
+def note_failure(use):
+    try:
+        with create_engine("sqlite://").connect() as connection:
+            use(connection)
+    except BaseException as error:
+        failed.append(error)
+
+
+sys.meta_path.insert(0, SlowFinder)
+failed, begun = [], threading.Event()
+uses = upgrade, lambda connection: begun.wait() and read_schema_state(connection)
+threads = [threading.Thread(target=note_failure, args=(use,)) for use in uses]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(failed)
+"""
+
+
+def test_two_threads_may_be_the_first_of_a_process_that_need_alembic():
+    said = subprocess.run([sys.executable, "-c", FIRST_USE], capture_output=True, text=True, check=True)
+    assert said.stdout == "[]\n", said.stdout
