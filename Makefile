@@ -27,7 +27,7 @@ help:
 	@echo "make chaos   slower failure tests"
 	@echo "make bench   measure; ONLY=name for one; TINY=1 to see that they work; POSTS=1000000 for ONLY=growth"
 	@echo "make coverage    measure how often intervals hold the truth; ONLY=name, RUNS=20"
-	@echo "make reproduce    make every figure and table of the papers; SIZE=tiny, quick or full; ONLY=kumar or kumar/fig1a"
+	@echo "make reproduce    make every figure and table of the papers; SIZE=tiny, quick, full or paper; ONLY=kumar or kumar/fig1a"
 	@echo "make notebooks    run the notebooks and write their outputs anew; ONLY=name for one"
 	@echo "make release    check that this can be released, and build it in dist/"
 	@echo "make reference    write the reference pages that are made from the program"

@@ -5,9 +5,10 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
-SIZES = ("tiny", "quick", "full")
+SIZES = ("tiny", "quick", "full", "paper")
 LIST = Path(__file__).with_name("papers.toml")
 
 Words = tuple[str, ...]
@@ -63,16 +64,17 @@ class Paper:
 
 
 def read_papers(size: str) -> list[Paper]:
-    """Return all papers, with the commands of a size.
+    """Return the papers that have figures of a size, with their commands.
 
     Args:
         size: one of SIZES.
     """
-    return [_make_paper(entry, size) for entry in tomllib.loads(LIST.read_text("utf-8"))["paper"]]
+    papers = (_make_paper(entry, size) for entry in tomllib.loads(LIST.read_text("utf-8"))["paper"])
+    return [paper for paper in papers if paper.figures]
 
 
 def _make_paper(entry: Mapping[str, Any], size: str) -> Paper:
-    options = {name: sizes[size] for name, sizes in entry["options"].items()}
+    options = {name: sizes[size] for name, sizes in entry["options"].items() if size in sizes}
     figures = tuple(
         Figure(
             entry["name"],
@@ -85,5 +87,6 @@ def _make_paper(entry: Mapping[str, Any], size: str) -> Paper:
             one.get("graphs", False),
         )
         for one in entry["figure"]
+        if all(name in options for line in one["run"] for _, name, _, _ in Formatter().parse(line) if name)
     )
     return Paper(entry["name"], entry["title"], entry["page"], entry["about"], figures)

@@ -51,6 +51,7 @@ SIZES_MEAN = {
     "tiny": "shows that everything works; the numbers mean nothing",
     "quick": "small graphs and few crawls; numbers are rough",
     "full": "the set-ups of the pages of findings",
+    "paper": "graphs as large as the papers' own, for those figures that were drawn of them",
 }
 PIXELS = 1.6  # of a picture to one of the screen, so that their letters have one size
 STATES = ("done", "failed", "of an earlier version", "not run yet")

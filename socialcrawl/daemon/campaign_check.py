@@ -9,6 +9,7 @@ from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.registry import kind_of
 from socialcrawl.daemon.notice_addresses import require_apprise
 from socialcrawl.errors import PluginError, SettingsError
+from socialcrawl.fleet.dask_client import require_dask
 from socialcrawl.fleet.fleet_executor import check_fleet
 
 Made = TypeVar("Made")
@@ -26,6 +27,7 @@ def check_campaign(settings: Settings) -> Plan:
         _try_step(plan.guard, wrong)
         if settings.fleet.scheduler:
             _try_step(partial(check_fleet, plan), wrong)
+            _try_step(require_dask, wrong)
     _try_step(lambda: kind_of(settings).check(settings), wrong)
     if settings.notify.apprise_env:
         _try_step(require_apprise, wrong)

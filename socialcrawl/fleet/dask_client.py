@@ -5,6 +5,7 @@ each campaign's client, which names the environment variables of the tokens, and
 """
 
 import asyncio
+import importlib.util
 import logging
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -18,6 +19,16 @@ from socialcrawl.fleet.worker_wires import WorkerFacts, WorkerWires, describe_wo
 ANSWER = 15.0  # seconds for all workers to say what they have
 TIMEOUT = 5.0  # seconds to reach a scheduler
 MISSING = "Workers need Dask: pip install 'socialcrawl[cluster]', or remove scheduler under [fleet] and --workers."
+
+
+def require_dask() -> None:
+    """Check that Dask is installed, without importing it.
+
+    Raises:
+        SettingsError: it is not.
+    """
+    if importlib.util.find_spec("distributed") is None:
+        raise SettingsError(MISSING)
 
 
 def load_distributed() -> ModuleType:

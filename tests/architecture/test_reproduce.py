@@ -57,6 +57,14 @@ def test_the_list_names_commands_and_options_that_exist(size):
             assert [parse_command(words).function for words in figure.commands], figure.label
 
 
+def test_graphs_as_large_as_the_papers_are_made_for_the_figures_that_were_drawn_of_them():
+    figures = {figure.label: figure for paper in read_papers("paper") for figure in paper.figures}
+    assert {"gouriten/fig3", "gouriten/fig4", "liverank/fig4"} <= set(figures) < {figure.label for figure in FIGURES}
+    said = " ".join(figures["gouriten/fig4"].commands[0])
+    assert "--users 17000000 --links 93000000" in said
+    assert "--seed-sets 10 --seed-size 50 --steps 100000" in said
+
+
 def test_a_command_or_option_that_does_not_exist_is_found():
     with pytest.raises(ValueError, match="no such command: socialcrawl lab kumar fig9"):
         parse_command(("lab", "kumar", "fig9"))

@@ -1,5 +1,6 @@
 """One campaign, several workers: real processes of Dask that are killed, stopped, started and cut off."""
 
+import importlib.util
 import os
 import signal
 import subprocess
@@ -18,6 +19,7 @@ from x_crawls import TOKEN, TOKEN_ENV, campaign_of, crawl, posts, rows, sequence
 from benchmarks.many_hosts import read_count, serve_hosts
 from socialcrawl.campaign.build import ProcessContext, build
 from socialcrawl.campaign.settings import check_settings
+from socialcrawl.daemon.campaign_check import check_campaign
 from socialcrawl.engine.clock import SteadyClock
 from socialcrawl.engine.loop import run
 from socialcrawl.errors import SettingsError
@@ -277,6 +279,20 @@ def test_a_stream_is_not_read_by_workers(tmp_path):
     }
     with pytest.raises(SettingsError, match="A stream is read by one process"):
         build(check_settings(given, "test"), CampaignView())
+
+
+def test_check_says_that_the_extra_of_workers_is_missing(tmp_path, monkeypatch):
+    given = {
+        "name": "sky",
+        "database": tmp_path / "a.db",
+        "topic": {"keywords": ["telescope"]},
+        "source": {"platform": "bluesky", "base_url": "http://127.0.0.1:9"},
+        "fleet": {"scheduler": "tcp://127.0.0.1:8786"},
+    }
+    check_campaign(check_settings(given, "test"))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(SettingsError, match=r"pip install 'socialcrawl\[cluster\]'"):
+        check_campaign(check_settings(given, "test"))
 
 
 def test_a_daemon_sends_by_worker_processes(tmp_path):
