@@ -1,9 +1,9 @@
 """`make reproduce`: make every figure and table of the papers, and of our own comparison, and an index of them.
 
-SIZE is tiny, quick (the default), full or paper, which has some figures only. ONLY=kumar or ONLY=kumar/fig1a makes these only. GRAPHS=FOLDER adds your
-graphs to our own comparison. OUT is the folder. What is there already, of the same commands and source, is kept: the
-same command resumes after Ctrl-C or kill -9. A figure that fails is shown as failed and the others are made; the exit
-code is then 1.
+SIZE is tiny, quick (the default), full, or paper, which has some figures only. ONLY=kumar or ONLY=kumar/fig1a makes
+these only. GRAPHS=FOLDER adds your graphs to our own comparison. OUT is the folder. What is there already, of the same
+commands and source, is kept: the same command resumes after Ctrl-C or kill -9. A figure that fails is shown as failed
+and the others are made; the exit code is then 1.
 """
 
 import argparse

@@ -208,9 +208,10 @@ def _format_story(explanation: Explanation) -> Iterator[str]:
         for number, first, at, why in explanation.epochs:
             other = not {"topic", "forget", "retain"}.isdisjoint(why.split(","))
             then = "the history before it was changed" if other else "the campaign goes on in another way"
-            yield f"epoch {number} began at {at} with decision {first} ({why}): {then}"
+            yield f"epoch {number} began at {_format_time(at)} with decision {first} ({why}): {then}"
         for number, first, at, changed in explanation.versions[1:]:
-            yield f"version {number} of the settings came at {at} with decision {first}: {', '.join(changed)} changed"
+            came = f"version {number} of the settings came at {_format_time(at)} with decision {first}"
+            yield f"{came}: {', '.join(changed)} changed"
 
 
 def _format_visits(explanation: Explanation) -> Iterator[str]:
@@ -231,7 +232,12 @@ def _format_visits(explanation: Explanation) -> Iterator[str]:
             found = f"relevance {format_number(ask.value or 0.0)} ({count})"
         score = f", score {format_number(ask.score)}" if ask.act == Act.EXPAND else ""
         made = "read" if ask.search is None else f"read from what search {ask.search:,} returned"
-        yield f"decision {ask.n:,}: {act.get(ask.act, made)}{score}; {ask.at or 'since'}: {found}"
+        when = "since" if ask.at is None else _format_time(ask.at)
+        yield f"decision {ask.n:,}: {act.get(ask.act, made)}{score}; {when}: {found}"
+
+
+def _format_time(at: str) -> str:
+    return f"{at[:19].replace('T', ' ')} UTC"
 
 
 def _describe_origin(explanation: Explanation) -> str:
@@ -251,6 +257,8 @@ def _format_state(explanation: Explanation) -> Iterator[str]:
         )
     elif _find_search(explanation) is not None:
         return  # the summary says so
+    elif explanation.state == "frontier" and explanation.decision is not None:
+        return  # likewise
     elif explanation.state == "asked" and explanation.decision is None:
         yield "no estimate led to it: nothing else was left to read, or the history was changed after it"
     elif explanation.state in SAID:
@@ -290,8 +298,14 @@ def _format_decision(explanation: Explanation) -> Iterator[str]:
         stored = format_number(_find_stored_score(explanation, made))
         yield f"the score stored with the decision is {stored}; {made.why}"
     yield from _format_mentioners(explanation, made.mentioners)
-    seen = ", ".join(f"{name} {format_number(value)}" for name, value in made.features.items())
-    yield f"known about it then: {seen}" if made.agrees is not None else f"known about it: {seen}"
+    told = {part.name.removeprefix("log ") for part in made.parts}
+    seen = "; ".join(
+        f"{FEATURE_WORDS.get(name, name)}: {format_number(value)}"
+        for name, value in made.features.items()
+        if name not in told
+    )
+    if seen:
+        yield f"{'also known' if told else 'known'}{'' if made.agrees is None else ' then'}: {seen}"
 
 
 def _format_mentioners(explanation: Explanation, found: MentionerRecord) -> Iterator[str]:
