@@ -89,7 +89,7 @@ class SeedsSection(Section):
     """Where the campaign starts: accounts that you name, and authors found by a search for the keywords."""
 
     search: bool = Field(default=True, description="search the keywords and begin with the authors")
-    usernames: list[str] = Field(default=[], description="accounts to begin with, without @")
+    usernames: list[str] = Field(default=[], description="accounts to begin with: names, or addresses of their pages")
     file: FilePath | None = Field(default=None, description="a text file with one username per line")
     lists: list[str] = Field(
         default=[],

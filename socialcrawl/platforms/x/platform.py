@@ -46,6 +46,13 @@ if TYPE_CHECKING:
     from socialcrawl.platforms.x.wire import XWire
 
 PATTERN = re.compile(r"@?[A-Za-z0-9_*]+")
+USERNAME = re.compile(r"[A-Za-z0-9_]{1,15}")
+USER_PAGE = re.compile(
+    r"(?:https?://)?(?:www\.|mobile\.)?(?:x|twitter)\.com/(?!(?:explore|hashtag|home|i|search)\b)@?([a-z0-9_]{1,15})"
+    r"/?(?:[?#].*)?\Z",
+    re.IGNORECASE,
+)
+MOST_SHOWN = 10  # wrong names in one message
 LONGEST, LONGEST_ARCHIVED = 512, 1_024  # characters of a query of the two searches
 RECENT = 7 * 86_400 - 600.0  # seconds that recent search reaches back, less ten minutes in which a request may wait
 MARGIN = 3_600.0  # seconds by which searches of the last days begin later than they may, as they take their time
@@ -97,13 +104,15 @@ class XPlatform(Platform):
         return [*given] or [(Credential(ONLY), source.variable)]
 
     def parse_names(self, given: Sequence[str]) -> list[str]:
-        """See `Platform.parse_names`."""
+        """See `Platform.parse_names`: usernames; also as the addresses of their pages."""
         names = _strip(given)
-        for name in names:
-            if not name.isascii() or not name.replace("_", "a").isalnum() or len(name) > 15:
-                raise SettingsError(
-                    f"{name!r} is not a username of X: letters, digits and _, at most 15 (under [seeds])."
-                )
+        if wrong := [repr(name) for name in names if not USERNAME.fullmatch(name)]:
+            what = "is not a username" if len(wrong) == 1 else "are not usernames"
+            more = f" and {len(wrong) - MOST_SHOWN:,} more" if len(wrong) > MOST_SHOWN else ""
+            raise SettingsError(
+                f"{', '.join(wrong[:MOST_SHOWN])}{more} {what} of X: letters, digits and _, at most 15, or the address of "
+                "the account's page, https://x.com/NAME (under [seeds])."
+            )
         return names
 
     def list_queries(self, settings: Settings, topic: Topic) -> list[str]:
@@ -281,4 +290,5 @@ class XPlatform(Platform):
 
 
 def _strip(names: Sequence[str]) -> list[str]:
-    return [name.strip().removeprefix("@") for name in names]
+    """Return usernames as X has them; what is none stays."""
+    return [USER_PAGE.sub(r"\1", name.strip()).removeprefix("@") for name in names]
