@@ -18,6 +18,8 @@ def open_raw(connection: Connection) -> Iterator[Any]:
     on_file = isinstance(raw, sqlite3.Connection)
     raw.execute("pragma synchronous = off" if on_file else "set synchronous_commit = off")
     raw.commit()
+    if on_file:
+        raw.isolation_level = ""  # rows up to a commit are one transaction, not one each
     yield raw
     if on_file:
         raw.execute("analyze")
