@@ -105,9 +105,13 @@ class CampaignSharing:
                 changed.given.append(runner)
                 continue
             one = held.get(name)
-            if one is not None and not runner.open and one.daemon != self.name:
-                changed.hung.extend([one] if self.books.end_silent_sessions(where, one, now) else [])
-            if (other := self.books.find_other(where, name, now, is_alive)) is not None:
+            other = self.books.find_other(where, name, now, is_alive)
+            if one is not None and other is None and not runner.open and one.daemon != self.name:
+                is_ended = self.books.end_silent_sessions(where, one, now)
+                changed.hung.extend([one] if is_ended else [])
+                # Its heartbeat is older than its last statement: it is taken over only when that is old, too.
+                other = one if is_ended is False else None
+            if other is not None:
                 reasons[name] = f"the daemon {other.daemon} runs it: it is taken over when that lets go"
                 expected |= {name} & placed.keys()
             elif name in known:

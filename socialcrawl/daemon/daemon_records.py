@@ -117,12 +117,16 @@ class DaemonRecords:
         book = self._books.get(where)
         return now + book.ahead if book else now
 
-    def end_silent_sessions(self, where: DatabaseAddress, one: CampaignLease, now: float) -> bool:
-        """End the connections to a server of a daemon that hangs and has a campaign; return whether it had any."""
+    def end_silent_sessions(self, where: DatabaseAddress, one: CampaignLease, now: float) -> bool | None:
+        """End the connections to a server of a daemon that has a campaign and gives no sign of life.
+
+        Returns:
+            True: they are ended. False: they are at work. None: there are none, or it does give signs of life.
+        """
         host, pid = one.host, one.pid
         if one.released is not None or host is None or pid is None or one.is_alive(self.read_clock(where, now)):
-            return False
-        return bool(self._do(where, now, lambda connection: daemons.end_silent_sessions(connection, host, pid)))
+            return None
+        return self._do(where, now, lambda connection: daemons.end_silent_sessions(connection, host, pid))
 
     def resume(self, where: DatabaseAddress, name: str, by: Pauser, now: float) -> None:
         """Resume a campaign that a command has paused and left so."""

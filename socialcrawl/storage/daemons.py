@@ -30,8 +30,10 @@ END_SILENT = """
 with session as (
   select pid, state_change from pg_stat_activity where datname = current_database() and application_name = :name
 )
-select pg_terminate_backend(pid) from session
-where (select max(state_change) from session) < clock_timestamp() - make_interval(secs => :silence)
+select case
+  when (select max(state_change) from session) < clock_timestamp() - make_interval(secs => :silence)
+  then pg_terminate_backend(pid)
+end from session
 """
 
 
@@ -161,18 +163,22 @@ def write_share(connection: Connection, name: str, weight: float, campaigns: Ite
         connection.execute(update(daemon).where(daemon.c.id == name).values(values))
 
 
-def end_silent_sessions(connection: Connection, host: str, pid: int) -> bool:
-    """End the connections of a process that hangs to a server; return whether it had any.
+def end_silent_sessions(connection: Connection, host: str, pid: int) -> bool | None:
+    """End the connections of a process that hangs to a server.
 
-    What that process writes afterwards fails, so that it cannot run a campaign together with another process. Nothing
-    is ended if one of its connections has begun or finished a statement within EXPIRY seconds.
+    What that process writes afterwards fails, so that it cannot run a campaign together with another process.
+
+    Returns:
+        True: they are ended. False: one of them has begun or finished a statement within EXPIRY seconds, and none is
+        ended. None: there are none, or the server does not let this user end them.
     """
     given = {"name": name_process(pid, host), "silence": EXPIRY}
     try:
         with read_unlocked(connection):
-            return bool(connection.execute(text(END_SILENT), given).all())
-    except DBAPIError:  # the server does not let this user end them
-        return False
+            ended = connection.execute(text(END_SILENT), given).scalars().all()
+    except DBAPIError:
+        return None
+    return any(ended) if ended else None
 
 
 def sign_off(connection: Connection, name: str, now: float) -> None:

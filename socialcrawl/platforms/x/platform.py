@@ -110,8 +110,8 @@ class XPlatform(Platform):
             what = "is not a username" if len(wrong) == 1 else "are not usernames"
             more = f" and {len(wrong) - MOST_SHOWN:,} more" if len(wrong) > MOST_SHOWN else ""
             raise SettingsError(
-                f"{', '.join(wrong[:MOST_SHOWN])}{more} {what} of X: letters, digits and _, at most 15, or the address of "
-                "the account's page, https://x.com/NAME (under [seeds])."
+                f"{', '.join(wrong[:MOST_SHOWN])}{more} {what} of X: letters, digits and _, at most 15, or the address "
+                "of the account's page, https://x.com/NAME (under [seeds])."
             )
         return names
 

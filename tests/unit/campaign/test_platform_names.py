@@ -25,15 +25,21 @@ def test_a_page_of_x_is_its_account(copied):
 
 @pytest.mark.parametrize(
     "given",
-    ["https://x.com/search?q=ann", "https://x.com/i/lists/1", "https://x.com/ann/status/1", "https://x.example/ann", ""],
+    [
+        "https://x.com/search?q=ann",
+        "https://x.com/i/lists/1",
+        "https://x.com/ann/status/1",
+        "https://x.example/ann",
+        "",
+    ],
 )
 def test_what_is_no_account_of_x_is_refused_with_what_to_write(given):
-    with pytest.raises(SettingsError, match="https://x.com/NAME"):
+    with pytest.raises(SettingsError, match=r"https://x\.com/NAME"):
         names("x", given)
 
 
 def test_all_names_that_are_none_are_told_at_once_ten_of_many():
-    with pytest.raises(SettingsError, match="^'a b', 'c!' are not usernames of X"):
+    with pytest.raises(SettingsError, match=r"^'a b', 'c!' are not usernames of X"):
         names("x", "ann", "a b", "bob", "c!")
     with pytest.raises(SettingsError, match="'9!' and 2 more are not usernames"):
         names("x", *(f"{n}!" for n in range(12)))

@@ -30,7 +30,7 @@ class Server:
 
     def __init__(self):
         self.rows = {name: CampaignLease(name, None) for name in NAMES}
-        self.living, self.hanging, self.locks = {}, set(), {}
+        self.living, self.hanging, self.at_work, self.locks = {}, set(), set(), {}
 
     def open(self, name, daemon):
         assert self.locks.setdefault(name, daemon) == daemon
@@ -67,6 +67,8 @@ class Books:
 
     def end_silent_sessions(self, where, one, now):
         if one.released is not None or one.daemon not in self.server.hanging:
+            return None
+        if one.daemon in self.server.at_work:
             return False
         self.server.leave(one.daemon)
         self.server.hanging.discard(one.daemon)
@@ -162,6 +164,19 @@ def test_a_daemon_that_joins_gets_what_the_first_gives_away_and_nothing_else_mov
     later = crew.settle()
     assert Counter(later.values())["c"] in (1, 2)
     assert all(later[name] in (held[name], "c") for name in NAMES)
+
+
+def test_a_daemon_whose_heartbeat_is_late_keeps_its_campaigns_while_its_connections_are_at_work():
+    crew = Crew()
+    crew.join("a")
+    crew.join("b")
+    held = crew.settle()
+    crew.end("a", hangs=True)
+    crew.server.at_work.add("a")
+    assert crew.settle() == held
+    assert {name: one.daemon for name, one in crew.server.rows.items()} == held, "who hangs can be told later, too"
+    crew.server.at_work.clear()
+    assert set(crew.settle().values()) == {"b"}
 
 
 def test_a_campaign_that_a_daemon_cannot_open_any_more_goes_to_one_that_can():

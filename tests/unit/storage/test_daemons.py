@@ -1,5 +1,6 @@
 """What daemons write down and are told through the database, on both databases."""
 
+import psycopg
 import pytest
 from postgres import a_server_database
 from stores import AT, opened
@@ -10,6 +11,7 @@ from socialcrawl.errors import StoreError
 from socialcrawl.storage import daemons
 from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.daemons import EXPIRY, CampaignHeartbeat
+from socialcrawl.storage.database.connection import name_process
 
 
 @pytest.fixture
@@ -244,3 +246,17 @@ def test_a_campaign_that_a_command_has_paused_is_not_stopped(two):
     daemons.pause_campaigns(two, ["one"], AT, by)
     assert daemons.stop_campaigns(two, ["one"], AT + 1) == []
     assert state_of(two).paused_by == by
+
+
+def test_connections_of_a_process_are_ended_once_all_of_them_are_silent(monkeypatch):
+    with a_server_database() as place, opened(place) as connection:
+        its = [psycopg.connect(place.url, application_name=name_process(77, "elsewhere")) for _ in range(2)]
+        assert daemons.end_silent_sessions(connection, "elsewhere", 78) is None, "another process"
+        assert daemons.end_silent_sessions(connection, "elsewhere", 77) is False, "they began a moment ago"
+        its[0].execute("select 1")
+        monkeypatch.setattr(daemons, "EXPIRY", 0.0)
+        assert daemons.end_silent_sessions(connection, "elsewhere", 77) is True
+        for one in its:
+            with pytest.raises(psycopg.OperationalError):
+                one.execute("select 1")
+            one.close()
