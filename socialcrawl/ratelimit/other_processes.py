@@ -68,13 +68,17 @@ class Participant(Protocol):
 
 @dataclass(slots=True)
 class _Sent:
-    """A request of another process; `left` and the time of its reply are by our clock, `left` to within `slack`."""
+    """A request of another process; `left` and the time of its reply are by our clock, `left` to within `slack`.
+
+    `windows` are those in which it is counted; None: it is in none.
+    """
 
     request: OtherRequest
     left: float
     slack: float
     posts: int = 0
     reply: Reply | None = None
+    windows: RequestWindows | None = None
 
 
 class _Event(NamedTuple):
@@ -135,12 +139,15 @@ class OtherProcesses:
             part.waiting.clear()
 
     def leave(self, campaign: str) -> None:
-        """Forget a campaign; with the last one, everything."""
+        """Forget a campaign; with the last one, everything: nobody will hear of what is in flight."""
         with self.lock:
             part = self._parts.pop(campaign, None)
             for event in part.waiting if part else ():
                 self._count_event(event)
             if not self._parts:
+                for sent in self._pending.values():
+                    if sent.windows is not None:
+                        self._land(sent.windows, sent)
                 self._pending.clear()
                 self.seen = None
 
@@ -215,6 +222,10 @@ class OtherProcesses:
 
     def _count_event(self, event: _Event) -> None:
         request = event.sent.request
+        if event.step == 1 and event.sent.windows is not None:  # whether or not that campaign is still here
+            self.version += 1
+            self._land(event.sent.windows, event.sent)
+            return
         parts = sorted(self._parts.values(), key=lambda part: not part.is_counted)
         found = ((part, part.windows.find_shared(request.mark, request.endpoint)) for part in parts)
         part, windows = next((pair for pair in found if pair[1] is not None), (None, None))
@@ -232,6 +243,7 @@ class OtherProcesses:
 
     def _take(self, windows: RequestWindows, sent: _Sent) -> None:
         request = sent.request
+        sent.windows = windows
         windows.follow(sent.left, sent.slack, request.opens)
         shared = windows.window_set if isinstance(windows, EndpointWindows) else windows
         if isinstance(shared, SharedWindowSet):

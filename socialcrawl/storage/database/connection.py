@@ -25,6 +25,7 @@ SILENCE = 5.0  # seconds without an answer of a server, after which it is asked 
 CONNECTING = 10  # seconds for that, and for any connection to a server ...
 HASTY = 5  # ... or where somebody is in a HURRY
 LOST = 30  # seconds after which a network that drops everything counts as gone
+HELD = 30.0  # seconds after which a server ends a transaction that writes, if its process does nothing in it: it hangs
 Opened: TypeAlias = Connection
 """A connection as `connect` gives it, for those who only hand it on."""
 
@@ -233,9 +234,12 @@ def _make_schema_engine(where: PostgresAddress, *, durable: bool, busy: float) -
     @event.listens_for(made, "begin")
     def begin(connection: Connection) -> None:
         # One writer at a time, as SQLite has it: numbers are given once, and no two writers wait for each other.
-        if not connection.get_execution_options().get(UNLOCKED):
+        options = connection.get_execution_options()
+        if not options.get(UNLOCKED):
+            held = 0 if options.get(TRIAL) else round(1000 * HELD)  # a trial calculates for as long as it takes
+            ends = f"set_config('idle_in_transaction_session_timeout', '{held}', true)"
             with send_together(connection):  # with the driver's BEGIN
-                connection.exec_driver_sql(f"select pg_advisory_xact_lock({OURS}, 0)")
+                connection.exec_driver_sql(f"select pg_advisory_xact_lock({OURS}, 0), {ends}")
 
     return made
 

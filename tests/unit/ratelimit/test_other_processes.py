@@ -11,6 +11,7 @@ from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.other_processes import OtherRequest
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.ratelimit.policy import Endpoint, Policy, Rule
+from socialcrawl.ratelimit.received_requests import LAG
 from socialcrawl.ratelimit.shared_windows import SentRequest, SharedWindows
 
 K, D = 20, 100.0
@@ -63,14 +64,14 @@ def test_processes_that_are_killed_and_stopped_at_any_moment_pass_no_window(kind
         assert len(it.rows) > 5 * K, "they work between"
 
 
-def follower(cap=None, k=5, before=()):
+def follower(cap=None, k=5, before=(), shared=None, name="here"):
     """A planner of a process that follows others, and what these are; `before` is what was sent as it began."""
-    shared = SharedWindows()
-    member = shared.join("here", 1.0, BASE, {"t": "t"}, ["bill"])
+    shared = shared or SharedWindows()
+    member = shared.join(name, 1.0, BASE, {"t": "t"}, ["bill"])
     others = member.others = shared.get_others("a database")
     endpoints = {"/e": Endpoint((Rule(k, D),))}
     made = WindowPlanner(Policy("x", BASE, "2026", endpoints, cap=cap), [Credential("t")], Caps(), shared=member)
-    member.set_ledger("here")
+    member.set_ledger(name)
     member.read_elsewhere = lambda since: others.begin(0, (), BEGIN + 6.0 if before else BEGIN) or {"there": before}
     made.fold([], BEGIN)
     others.note_clock(BEGIN, BEGIN, BEGIN)
@@ -103,6 +104,26 @@ def test_a_grant_holds_where_others_have_done_nothing():
     grant = planner.take(ask(1), BEGIN)
     assert planner.reconsider(grant, BEGIN) is None
     assert planner.budget.requests == 1
+
+
+def test_what_another_process_has_in_flight_holds_up_nobody_once_the_last_campaign_has_left():
+    shared = SharedWindows()
+    planner, others = follower(shared=shared)
+    others.count([other(1, BEGIN)], BEGIN)
+    assert isinstance(planner.take(ask(1), BEGIN), Wait), "it may be what opens the window"
+    planner.shared.leave()
+    later, _ = follower(shared=shared)
+    assert isinstance(later.take(ask(1), BEGIN + LAG + D), Grant), "nobody heard what became of it"
+
+
+def test_the_reply_to_another_process_counts_also_where_the_campaign_with_its_token_has_left():
+    shared = SharedWindows()
+    planner, others = follower(shared=shared)
+    stays, _ = follower(shared=shared, name="stays")
+    others.count([other(1, BEGIN)], BEGIN)
+    planner.shared.leave()
+    others.count([other(1, BEGIN, reply=Reply("ok", BEGIN + 0.1, Answer(posts=1)))], BEGIN + 0.2)
+    assert isinstance(stays.take(ask(1), BEGIN + 0.3), Grant)
 
 
 def test_posts_that_others_read_count_towards_the_cap_of_the_billing_cycle():

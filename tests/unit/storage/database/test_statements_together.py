@@ -5,6 +5,7 @@ from postgres import a_place
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from stores import a_database, opened
 
+from socialcrawl.storage.database import connection as connection_module
 from socialcrawl.storage.database.bulk import make_insert
 from socialcrawl.storage.database.connection import send_together
 from socialcrawl.storage.schema.tables import tombstone
@@ -54,6 +55,20 @@ def test_a_server_that_ends_the_connection_meanwhile_is_an_error_of_the_database
             insert_each(connection, "a")
         assert failure.value.connection_invalidated
         assert read_digests(other) == []
+    assert capfd.readouterr().err == ""
+
+
+def test_a_process_that_hangs_while_it_writes_holds_up_the_others_for_a_while_only(monkeypatch, capfd):
+    monkeypatch.setattr(connection_module, "HELD", 0.2)
+    with a_place("postgres") as place, opened(place) as hung, opened(place) as other:
+        hung.begin()
+        insert_each(hung, "a")
+        with other.begin():
+            insert_each(other, "b")
+        with pytest.raises(DBAPIError) as failure:
+            insert_each(hung, "c")
+        assert failure.value.connection_invalidated
+        assert read_digests(other) == ["b"]
     assert capfd.readouterr().err == ""
 
 
