@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError
 from socialcrawl.errors import HeldError
 from socialcrawl.storage.database.address import find_address
 from socialcrawl.storage.database.connection import OURS, read_unlocked
-from socialcrawl.storage.database.trouble import convert_errors
+from socialcrawl.storage.database.trouble import convert_error, convert_errors
 from socialcrawl.system import locks
 
 PROCESS = re.compile(r"socialcrawl ([0-9]+) on (.+)")  # as `connection.make_server_engine` names its connections
@@ -101,7 +101,7 @@ class _Advisory:
         except DBAPIError as error:
             if getattr(error.orig, "sqlstate", None) == "55P03":
                 raise HeldError(busy) from error
-            raise
+            raise convert_error(error, find_address(connection)) from error
 
     def release(self) -> None:
         """Let go; a connection that is gone has done so."""

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 import pytest
 from commands import COMMAND, ENVIRONMENT, campaign_file, socialcrawl
+from postgres import a_place
+from stores import opened
 from x_crawls import TOPIC, campaign_of, posts, posts_file
 
 from socialcrawl.campaign.build import build
@@ -137,3 +139,12 @@ def test_a_campaign_that_cannot_be_gone_on_with_lets_go_of_everything(tmp_path):
                 build(campaign_of(mock.url, tmp_path / "a.db", topic={"keywords": ["another"]}), CampaignView())
         build(campaign_of(mock.url, tmp_path / "a.db"), CampaignView()).close()
     assert not list(tmp_path.glob("*.lock"))
+
+
+def test_a_server_that_ends_the_connection_meanwhile_is_an_error_that_says_so():
+    with a_place("postgres") as place, opened(place) as connection, opened(place) as other:
+        process = connection.connection.driver_connection.info.backend_pid
+        with other.begin():
+            other.exec_driver_sql(f"select pg_terminate_backend({process}, 60000)")
+        with pytest.raises(StoreError, match="cannot be reached, or was lost"):
+            Lease(connection, "one")
